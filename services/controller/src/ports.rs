@@ -1,0 +1,188 @@
+//! What a host needs from the outside: harnesses, models, tool executors. Implemented by the crates below this one,
+//! scripted in tests.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use journal::{ExecutionId, SessionUid};
+use thiserror::Error;
+use wire::{Event, HarnessDescriptor, Message, ModelCall, ToolCall, ToolResult};
+
+/// Longest Describe (execution.md §2.3).
+pub const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The harnesses that this host can run, by registry name.
+pub trait HarnessDirectory: Send + Sync + 'static {
+    /// The name that a session created without one gets.
+    fn default_name(&self) -> &str;
+
+    /// The harness served under `name` here, if any.
+    fn find(&self, name: &str) -> Option<ServedHarness>;
+}
+
+/// A harness in the directory.
+#[derive(Clone)]
+pub struct ServedHarness {
+    /// Where its definition comes from (registry.md §1).
+    pub source: HarnessSource,
+    /// The descriptor id that Describe must answer; empty: not checked.
+    pub descriptor_id: String,
+    /// Where it runs.
+    pub placement: Arc<dyn HarnessPlacement>,
+}
+
+/// Where the definition of a harness comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HarnessSource {
+    /// This host's own configuration.
+    Static,
+    /// The journal's registry, shared by all hosts on it.
+    Registered(Registered),
+}
+
+/// What a registration allows here (registry.md §4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Registered {
+    /// Runs sessions; takes new ones if its row is still active when they are created.
+    Loaded,
+    /// This host cannot serve it; the reason is free text for the operator.
+    Isolated(String),
+}
+
+/// A place where a harness can be described and connected to.
+#[async_trait]
+pub trait HarnessPlacement: Send + Sync + 'static {
+    /// Opens whatever Describe and Connect need. For a remote placement both then use this very channel, so that what
+    /// was described is what runs.
+    async fn acquire(&self) -> Result<Box<dyn HarnessChannel>, HarnessUnavailable>;
+}
+
+/// An acquired placement.
+#[async_trait]
+pub trait HarnessChannel: Send {
+    /// Asks the harness what it is. The caller bounds the wait with [`DESCRIBE_TIMEOUT`].
+    async fn describe(&mut self) -> Result<HarnessDescriptor, DescribeError>;
+
+    /// Starts one execution.
+    async fn connect(self: Box<Self>, turn: TurnStart) -> Result<Box<dyn HarnessConnection>, HarnessFailure>;
+}
+
+/// Everything the first frame of an execution says.
+#[derive(Clone, Debug)]
+pub struct TurnStart {
+    /// The session that the turn belongs to.
+    pub session: SessionUid,
+    /// The turn.
+    pub execution: ExecutionId,
+    /// Every event of the log before this turn; empty for a harness restored from memory (invariant I4).
+    pub history: Arc<[Event]>,
+    /// The inputs of the turn.
+    pub inputs: Vec<Message>,
+    /// Opaque, as the client sent it.
+    pub config: Vec<u8>,
+    /// As the client sent it.
+    pub resume_from_seq: i64,
+    /// Log correlation id, passed on as `x-request-id`.
+    pub request_id: String,
+}
+
+/// A running execution. Dropping it cancels the harness's stream.
+#[async_trait]
+pub trait HarnessConnection: Send {
+    /// Sends one frame; waits while the harness is not reading.
+    async fn send(&mut self, frame: HostFrame) -> Result<(), HarnessFailure>;
+
+    /// The next event; `None` when the harness ended its stream well. Cancel safe.
+    async fn next(&mut self) -> Result<Option<Event>, HarnessFailure>;
+}
+
+/// A frame to the harness after the first; the adapter adds session uid and execution id.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostFrame {
+    /// Answers a model request.
+    Model(wire::ModelResult),
+    /// Answers a tool call.
+    Tool(ToolResult),
+    /// The decision of a gated call, before its result.
+    Approval(wire::ApprovalResult),
+    /// The turn parks at an undecided gate.
+    Park(wire::ApprovalRef),
+    /// A cooperative stop.
+    Cancel(wire::Cancel),
+}
+
+/// The harness cannot be reached.
+#[derive(Debug, Error)]
+#[error("harness is unavailable: {0}")]
+pub struct HarnessUnavailable(pub String);
+
+/// Describe failed.
+#[derive(Debug, Error)]
+pub enum DescribeError {
+    /// It cannot be reached.
+    #[error(transparent)]
+    Unavailable(#[from] HarnessUnavailable),
+    /// It was reached and answered with an error.
+    #[error("harness failed to describe itself: {0}")]
+    Refused(String),
+}
+
+/// A running harness failed: it broke the stream, reported an error, or violated the protocol. The text says what,
+/// without payloads.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct HarnessFailure(pub String);
+
+/// Something that completes model requests.
+#[async_trait]
+pub trait ModelProvider: Send + Sync + 'static {
+    /// Completes `call` and returns the whole message. A streaming provider gives every non-empty text chunk to
+    /// `deltas` as it arrives; the chunks, joined, equal the text of the message. Every wait inside is bounded; the
+    /// call is cancelled by dropping the future.
+    async fn complete(&self, call: &ModelCall, deltas: &mut dyn DeltaSink) -> Result<Completion, ModelError>;
+}
+
+/// A completed model request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Completion {
+    /// The provider's complete message.
+    pub message: Message,
+    /// Whether it was streamed: a final, empty delta is then sent before the OUTPUT is recorded.
+    pub streamed: bool,
+}
+
+/// Where text chunks go while a completion streams.
+#[async_trait]
+pub trait DeltaSink: Send {
+    /// Passes a chunk on; waits while the reader is slow. A reader that is gone is not an error.
+    async fn text(&mut self, chunk: String);
+}
+
+/// A model request failed. The text names provider, model and status, never the request, a reply body or a credential.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct ModelError(pub String);
+
+/// Runs tool calls for harnesses. Chosen and configured by the operator, never by a client.
+#[async_trait]
+pub trait ToolExecutor: Send + Sync + 'static {
+    /// Runs `call`. May be called again with the same session and idempotency key after a crash, and must then not
+    /// repeat the effect.
+    async fn execute(&self, session: &SessionUid, call: &ToolCall) -> Result<ToolResult, ToolError>;
+}
+
+/// A tool call failed without a result. The text carries no arguments.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct ToolError(pub String);
+
+impl fmt::Debug for ServedHarness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServedHarness")
+            .field("source", &self.source)
+            .field("descriptor_id", &self.descriptor_id)
+            .finish_non_exhaustive()
+    }
+}

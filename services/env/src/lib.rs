@@ -1,0 +1,13 @@
+//! Everything ambient a node uses comes in through here: the wall clock, randomness, ids, and the right to start a task.
+//!
+//! Monotonic time is tokio's (`tokio::time`), which simulation can pause. Code outside this crate never reads the wall
+//! clock, never draws its own randomness and never calls `tokio::spawn`; clippy.toml bans all three, so that a seed
+//! replays a run and a drain finds every task.
+
+mod ids;
+mod source;
+mod tasks;
+
+pub use ids::{execution_id, hex_id, request_id, session_uid};
+pub use source::Env;
+pub use tasks::{TaskKind, Tasks};

@@ -1,0 +1,199 @@
+//! The retry loop over an engine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use env::Env;
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+
+use crate::{
+    AtomicOp, CommitError, Engine, EngineTransaction, Isolation, KeyRange, Page, RangeRead, StoreError, TransactError,
+    Watch,
+};
+
+/// How long [`Store::transact`] keeps trying. A policy ends with whichever bound is met first.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryPolicy {
+    /// Most attempts.
+    pub attempts: u32,
+    /// Most time from the first attempt's start to the last one's start.
+    pub time: Duration,
+    /// First pause between attempts; each next one doubles, with jitter, up to 100 times this.
+    pub pause: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { attempts: 100, time: Duration::from_secs(10), pause: Duration::from_millis(1) }
+    }
+}
+
+/// Which attempt of a transaction this is.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    /// 0 for the first.
+    pub number: u32,
+    /// An earlier attempt may have been committed: look for its effect before repeating it.
+    pub maybe_committed: bool,
+}
+
+impl Attempt {
+    /// Whether this is the first attempt, which may [`presume`](Transaction::presume) what it believes to know.
+    #[must_use]
+    pub fn is_first(self) -> bool {
+        self.number == 0
+    }
+}
+
+/// An engine and how to retry on it. Cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    engine: Arc<dyn Engine>,
+    env: Env,
+    policy: RetryPolicy,
+}
+
+impl Store {
+    /// A store over `engine` with the default retry policy.
+    pub fn new(engine: impl Engine, env: Env) -> Self {
+        Self { engine: Arc::new(engine), env, policy: RetryPolicy::default() }
+    }
+
+    /// The same store with another retry policy.
+    #[must_use]
+    pub fn with_policy(self, policy: RetryPolicy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Runs `body` in a transaction and commits it, again and again until it commits, refuses, or the policy ends.
+    ///
+    /// `body` must have no effect but through its transaction, and must recognise its own earlier success when
+    /// [`Attempt::maybe_committed`] is set.
+    ///
+    /// # Errors
+    /// See [`TransactError`].
+    pub async fn transact<T, E, F>(&self, mut body: F) -> Result<T, TransactError<E>>
+    where
+        T: Send,
+        E: Send,
+        F: for<'t> FnMut(&'t mut Transaction, Attempt) -> BoxFuture<'t, Result<T, TransactError<E>>> + Send,
+    {
+        let started = Instant::now();
+        let mut attempt = Attempt { number: 0, maybe_committed: false };
+        loop {
+            match self.attempt(&mut body, attempt).await? {
+                Ended::Committed(value) => return Ok(value),
+                Ended::Retry { unknown } => attempt.maybe_committed |= unknown,
+            }
+            attempt.number += 1;
+            if attempt.number >= self.policy.attempts || started.elapsed() >= self.policy.time {
+                return Err(if attempt.maybe_committed {
+                    TransactError::Unknown
+                } else {
+                    TransactError::Exhausted { attempts: attempt.number }
+                });
+            }
+            tokio::time::sleep(self.pause_before(attempt.number)).await;
+        }
+    }
+
+    async fn attempt<T, E, F>(&self, body: &mut F, attempt: Attempt) -> Result<Ended<T>, TransactError<E>>
+    where
+        F: for<'t> FnMut(&'t mut Transaction, Attempt) -> BoxFuture<'t, Result<T, TransactError<E>>>,
+    {
+        let mut transaction = Transaction { inner: self.engine.begin().await? };
+        let value = match body(&mut transaction, attempt).await {
+            Ok(value) => value,
+            Err(TransactError::Store(StoreError::TooOld)) => return Ok(Ended::Retry { unknown: false }),
+            Err(error) => return Err(error),
+        };
+        match transaction.inner.commit().await {
+            Ok(_) => Ok(Ended::Committed(value)),
+            Err(CommitError::Conflict | CommitError::Store(StoreError::TooOld)) => Ok(Ended::Retry { unknown: false }),
+            Err(CommitError::Unknown) => Ok(Ended::Retry { unknown: true }),
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    fn pause_before(&self, attempt: u32) -> Duration {
+        let ceiling = self.policy.pause * 2_u32.saturating_pow(attempt.min(7)).min(100);
+        let share = self.env.random_u64() >> 32;
+        ceiling.mul_f64(share as f64 / f64::from(u32::MAX))
+    }
+}
+
+enum Ended<T> {
+    Committed(T),
+    Retry { unknown: bool },
+}
+
+/// What a closure under [`Store::transact`] sees. Methods are those of [`EngineTransaction`].
+pub struct Transaction {
+    inner: Box<dyn EngineTransaction>,
+}
+
+impl Transaction {
+    /// A serializable read of `key`.
+    ///
+    /// # Errors
+    /// Any [`StoreError`]; return it from the closure.
+    pub async fn get(&mut self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.inner.get(key, Isolation::Serializable).await
+    }
+
+    /// A read of `key` that does not conflict.
+    ///
+    /// # Errors
+    /// Any [`StoreError`]; return it from the closure.
+    pub async fn get_snapshot(&mut self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.inner.get(key, Isolation::Snapshot).await
+    }
+
+    /// One page of a range.
+    ///
+    /// # Errors
+    /// Any [`StoreError`]; return it from the closure.
+    pub async fn get_range(&mut self, read: &RangeRead, isolation: Isolation) -> Result<Page, StoreError> {
+        self.inner.get_range(read, isolation).await
+    }
+
+    /// See [`EngineTransaction::presume`].
+    ///
+    /// # Errors
+    /// Any [`StoreError`]; return it from the closure.
+    pub async fn presume(&mut self, key: &[u8], value: Option<&Bytes>) -> Result<(), StoreError> {
+        self.inner.presume(key, value).await
+    }
+
+    /// Sets `key` to `value`.
+    pub fn set(&mut self, key: &[u8], value: &[u8]) {
+        self.inner.set(key, value);
+    }
+
+    /// Removes `key`.
+    pub fn clear(&mut self, key: &[u8]) {
+        self.inner.clear(key);
+    }
+
+    /// Removes every key of `range`.
+    pub fn clear_range(&mut self, range: &KeyRange) {
+        self.inner.clear_range(range);
+    }
+
+    /// Applies `op` with `operand` to `key` at commit, without conflicting.
+    pub fn atomic(&mut self, op: AtomicOp, key: &[u8], operand: u64) {
+        self.inner.atomic(op, key, operand);
+    }
+
+    /// See [`EngineTransaction::set_versionstamped_key`].
+    pub fn set_versionstamped_key(&mut self, prefix: &[u8], suffix: &[u8], value: &[u8]) {
+        self.inner.set_versionstamped_key(prefix, suffix, value);
+    }
+
+    /// See [`EngineTransaction::watch`].
+    pub fn watch(&mut self, key: &[u8]) -> Watch {
+        self.inner.watch(key)
+    }
+}
