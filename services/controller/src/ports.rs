@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use journal::{ExecutionId, SessionUid};
 use thiserror::Error;
-use wire::{Event, HarnessDescriptor, Message, ModelCall, ToolCall, ToolResult};
+use wire::{Event, HarnessDescriptor, History, Message, ModelCall, ToolCall, ToolResult};
 
 /// Longest Describe (execution.md §2.3).
 pub const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,6 +29,8 @@ pub struct ServedHarness {
     pub source: HarnessSource,
     /// The descriptor id that Describe must answer; empty: not checked.
     pub descriptor_id: String,
+    /// Whether it needs a memory snapshot, as far as this host knows without asking it.
+    pub resumability: wire::Resumability,
     /// Where it runs.
     pub placement: Arc<dyn HarnessPlacement>,
 }
@@ -65,7 +67,7 @@ pub trait HarnessChannel: Send {
     /// Asks the harness what it is. The caller bounds the wait with [`DESCRIBE_TIMEOUT`].
     async fn describe(&mut self) -> Result<HarnessDescriptor, DescribeError>;
 
-    /// Starts one execution.
+    /// Starts one execution: opens the stream and sends the first frame. Called after the turn's START is durable.
     async fn connect(self: Box<Self>, turn: TurnStart) -> Result<Box<dyn HarnessConnection>, HarnessFailure>;
 }
 
@@ -77,7 +79,7 @@ pub struct TurnStart {
     /// The turn.
     pub execution: ExecutionId,
     /// Every event of the log before this turn; empty for a harness restored from memory (invariant I4).
-    pub history: Arc<[Event]>,
+    pub history: History,
     /// The inputs of the turn.
     pub inputs: Vec<Message>,
     /// Opaque, as the client sent it.

@@ -15,5 +15,8 @@ mod generated {
     }
 }
 
+mod history;
+
 pub use generated::agentsessions::v1::*;
 pub use generated::google::protobuf;
+pub use history::History;
