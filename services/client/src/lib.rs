@@ -1,1 +1,30 @@
-//! (being written)
+//! The client library: every rpc of `agentsessions.v1.Sessions` as a typed method.
+//!
+//! It promises message sizes that fit real histories, a request id on every call (also in every error), an unary call
+//! that ends within a bound, and replays and listings that go on where they were when a connection breaks. It does not
+//! repeat a call that changes anything: whether to try again is the caller's decision, with `expected_last_seq` as the
+//! means to do it safely.
+
+mod address;
+mod client;
+mod error;
+mod exec;
+mod in_process;
+mod options;
+mod pages;
+mod replay;
+mod retry;
+
+pub use address::{Address, InvalidAddress};
+pub use client::Client;
+pub use error::{ConnectError, Error, Origin, code_name};
+pub use exec::{Exec, Update};
+pub use in_process::{Connector, Listener, in_process};
+pub use options::Options;
+pub use pages::SessionPages;
+pub use replay::{Replay, SeqRange};
+pub use retry::Retry;
+pub use tonic::Code;
+
+/// Largest message sent or accepted. A harness's history or a record with inline files may be large.
+pub const MAX_MESSAGE_BYTES: usize = 64 << 20;

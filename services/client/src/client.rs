@@ -1,0 +1,208 @@
+//! The client and its unary calls.
+
+use std::future::Future;
+
+use env::Env;
+use tonic::transport::Channel;
+use tonic::{Request, Response, Status};
+use wire::sessions_client::SessionsClient;
+use wire::{
+    ApproveRequest, ApproveResponse, CancelRequest, CreateSessionRequest, DeleteSessionRequest, ExecRequest,
+    ForkRequest, GetSessionRequest, ListSessionsRequest, ListSessionsResponse, ResumeRequest, Session, SuspendRequest,
+};
+
+use crate::retry::repeat;
+use crate::{
+    Address, ConnectError, Connector, Error, Exec, MAX_MESSAGE_BYTES, Options, Replay, SeqRange, SessionPages,
+};
+
+/// A connection to a host. Cheap to clone; clones share the connection. It is re-established by itself.
+#[derive(Clone)]
+pub struct Client {
+    sessions: SessionsClient<Channel>,
+    env: Env,
+    options: Options,
+}
+
+impl Client {
+    /// Connects to `address`, see [`Address`].
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub async fn connect(address: &str) -> Result<Self, ConnectError> {
+        Self::connect_with(address, Options::default()).await
+    }
+
+    /// Connects to `address` with other bounds than the default ones.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub async fn connect_with(address: &str, options: Options) -> Result<Self, ConnectError> {
+        let address: Address = address.parse()?;
+        let connected = async { address.endpoint(&options)?.connect().await };
+        match connected.await {
+            Ok(channel) => Ok(Self::new(channel, options)),
+            Err(source) => Err(ConnectError::Unreachable { address, source }),
+        }
+    }
+
+    /// Connects to the host at the other end of [`crate::in_process`].
+    #[must_use]
+    pub fn in_process(connector: Connector) -> Self {
+        let options = Options::default();
+        Self::new(connector.channel(&options), options)
+    }
+
+    fn new(channel: Channel, options: Options) -> Self {
+        let sessions = SessionsClient::new(channel)
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES);
+        Self { sessions, env: Env::system(), options }
+    }
+
+    /// Creates a session. The host reads project, name, harness, model, labels, annotations, origin and identity.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn create(&self, session: Session) -> Result<Session, Error> {
+        let request = CreateSessionRequest { session: Some(session) };
+        self.bounded(request, async |mut sessions, request| sessions.create_session(request).await).await
+    }
+
+    /// Reads a session. Repeated when the connection breaks.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn get(&self, uid: &str) -> Result<Session, Error> {
+        repeat(&self.options.retry, || {
+            let request = GetSessionRequest { uid: uid.to_owned() };
+            self.bounded(request, async |mut sessions, request| sessions.get_session(request).await)
+        })
+        .await
+    }
+
+    /// All sessions of `project` (empty: the host's default project), newest first, read page by page.
+    #[must_use]
+    pub fn list(&self, project: &str) -> SessionPages {
+        SessionPages::new(self.clone(), project)
+    }
+
+    /// One page of a listing. Repeated when the connection breaks.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn list_page(&self, request: &ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
+        repeat(&self.options.retry, || {
+            self.bounded(request.clone(), async |mut sessions, request| sessions.list_sessions(request).await)
+        })
+        .await
+    }
+
+    /// Runs a turn; on a session that it creates first if the request names none.
+    ///
+    /// # Errors
+    /// [`Error`], if the host refuses before its first frame.
+    pub async fn exec(&self, request: ExecRequest) -> Result<Exec, Error> {
+        let (request, id) = self.request(request);
+        match self.sessions.clone().exec(request).await {
+            Ok(updates) => Ok(Exec::new(updates.into_inner(), id)),
+            Err(status) => Err(Error::from_status(&status, &id)),
+        }
+    }
+
+    /// The records of a session, in order, exactly as stored. Nothing is sent before the first one is asked for.
+    #[must_use]
+    pub fn replay(&self, session: &str, range: SeqRange) -> Replay {
+        Replay::new(self.clone(), session, range)
+    }
+
+    /// Decides a pending approval.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn approve(&self, request: ApproveRequest) -> Result<ApproveResponse, Error> {
+        self.bounded(request, async |mut sessions, request| sessions.approve(request).await).await
+    }
+
+    /// Suspends a session.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn suspend(&self, uid: &str) -> Result<Session, Error> {
+        let request = SuspendRequest { session: uid.to_owned() };
+        self.bounded(request, async |mut sessions, request| sessions.suspend(request).await).await
+    }
+
+    /// Finishes an interrupted turn, if there is one, and marks the session live. Waits for the turn.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn resume(&self, uid: &str) -> Result<Session, Error> {
+        let (request, id) = self.request(ResumeRequest { session: uid.to_owned(), ..Default::default() });
+        answer(self.sessions.clone().resume(request).await, &id)
+    }
+
+    /// Forks a session; the children come in the order of the request's names.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn fork(&self, request: ForkRequest) -> Result<Vec<Session>, Error> {
+        let forked = self.bounded(request, async |mut sessions, request| sessions.fork(request).await).await?;
+        Ok(forked.children)
+    }
+
+    /// Deletes a session. Hosts of this version answer UNIMPLEMENTED.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn delete(&self, uid: &str) -> Result<Session, Error> {
+        let request = DeleteSessionRequest { uid: uid.to_owned() };
+        self.bounded(request, async |mut sessions, request| sessions.delete_session(request).await).await
+    }
+
+    /// Cancels a turn. Hosts of this version answer UNIMPLEMENTED.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn cancel(&self, request: CancelRequest) -> Result<Session, Error> {
+        self.bounded(request, async |mut sessions, request| sessions.cancel(request).await).await
+    }
+
+    pub(crate) fn sessions(&self) -> SessionsClient<Channel> {
+        self.sessions.clone()
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Wraps a message with a fresh request id.
+    pub(crate) fn request<T>(&self, message: T) -> (Request<T>, String) {
+        let id = env::request_id(&self.env);
+        let mut request = Request::new(message);
+        let value = id.parse().expect("invariant: a minted id is lowercase hex");
+        request.metadata_mut().insert("x-request-id", value);
+        (request, id)
+    }
+
+    /// An unary call that must be answered within the bound.
+    async fn bounded<Q, A, F>(
+        &self,
+        message: Q,
+        call: impl FnOnce(SessionsClient<Channel>, Request<Q>) -> F,
+    ) -> Result<A, Error>
+    where
+        F: Future<Output = Result<Response<A>, Status>>,
+    {
+        let bound = self.options.call_timeout;
+        let (request, id) = self.request(message);
+        match tokio::time::timeout(bound, call(self.sessions.clone(), request)).await {
+            Ok(answered) => answer(answered, &id),
+            Err(_) => Err(Error::no_answer(bound, &id)),
+        }
+    }
+}
+
+fn answer<A>(answered: Result<Response<A>, Status>, request_id: &str) -> Result<A, Error> {
+    answered.map(Response::into_inner).map_err(|status| Error::from_status(&status, request_id))
+}

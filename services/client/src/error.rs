@@ -1,0 +1,139 @@
+//! Why a call failed.
+
+use std::error::Error as _;
+
+use thiserror::Error;
+use tonic::{Code, Status};
+
+use crate::{Address, InvalidAddress};
+
+/// A failed call: `CODE_NAME: message`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}: {message}", code_name(*code))]
+pub struct Error {
+    code: Code,
+    message: String,
+    request_id: String,
+    origin: Origin,
+}
+
+/// Who says that the call failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The host answered so.
+    Host,
+    /// The connection broke, was refused, or the answer did not come in time: what the host did is not known.
+    Transport,
+}
+
+impl Error {
+    /// The class of the failure.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// What went wrong, in words.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The id under which the host's logs show this call.
+    #[must_use]
+    pub fn request_id(&self) -> &str {
+        &self.request_id
+    }
+
+    /// Who says that the call failed.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Whether another connection may help: this one broke, or the node says that it is going away.
+    #[must_use]
+    pub fn is_broken_connection(&self) -> bool {
+        match self.origin {
+            Origin::Transport => self.code != Code::DeadlineExceeded,
+            Origin::Host => self.code == Code::Unavailable,
+        }
+    }
+
+    pub(crate) fn from_status(status: &Status, request_id: &str) -> Self {
+        // The transport keeps the cause of every status that it makes up itself; one read from the wire has none.
+        let origin = if status.source().is_some() { Origin::Transport } else { Origin::Host };
+        Self { code: status.code(), message: message(status, origin), request_id: request_id.to_owned(), origin }
+    }
+
+    pub(crate) fn no_answer(bound: std::time::Duration, request_id: &str) -> Self {
+        Self {
+            code: Code::DeadlineExceeded,
+            message: format!("no answer within {} s", bound.as_secs_f32()),
+            request_id: request_id.to_owned(),
+            origin: Origin::Transport,
+        }
+    }
+}
+
+/// The status text, with the root cause of a broken connection, which the transport leaves out of it.
+fn message(status: &Status, origin: Origin) -> String {
+    let mut root: Option<&dyn std::error::Error> = None;
+    let mut next = (origin == Origin::Transport).then(|| status.source()).flatten();
+    while let Some(cause) = next {
+        root = Some(cause);
+        next = cause.source();
+    }
+    match root.map(ToString::to_string) {
+        Some(root) if !status.message().contains(&root) => format!("{}: {root}", status.message()),
+        _ => status.message().to_owned(),
+    }
+}
+
+/// No connection to a host.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// The address cannot be used.
+    #[error(transparent)]
+    Address(#[from] InvalidAddress),
+    /// Nothing answers there.
+    #[error("no connection to {address}: {}", root_cause(.source))]
+    Unreachable {
+        /// Where.
+        address: Address,
+        /// Why.
+        source: tonic::transport::Error,
+    },
+}
+
+fn root_cause(error: &tonic::transport::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+/// The name of a code in the gRPC documents, as in `FAILED_PRECONDITION`.
+#[must_use]
+pub fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}

@@ -1,0 +1,8 @@
+//! The client against a scripted host, over memory and over sockets.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets a surprise panics")]
+
+mod calls;
+mod listing;
+mod replay;
+mod script;

@@ -1,0 +1,187 @@
+//! A host that answers as it is told.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+
+use client::{Client, Listener};
+use env::{TaskKind, Tasks};
+use futures::{Stream, stream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tonic::transport::Server;
+use tonic::{Request, Response, Status};
+use wire::sessions_server::{Sessions, SessionsServer};
+use wire::*;
+
+/// What the host does, and what it saw.
+#[derive(Clone, Default)]
+pub struct Script(Arc<Mutex<State>>);
+
+#[derive(Default)]
+pub struct State {
+    /// Records of the only session.
+    pub records: i64,
+    /// Sessions to list.
+    pub sessions: Vec<Session>,
+    /// Updates of every exec, then this status.
+    pub updates: Vec<ExecUpdate>,
+    pub exec_ends: Option<Status>,
+    /// Replays that end with UNAVAILABLE after this many records.
+    pub interrupted_replays: usize,
+    pub interrupted_after: usize,
+    /// get_session never answers.
+    pub silent: bool,
+    pub request_ids: Vec<String>,
+    pub replays_from: Vec<i64>,
+    pub pages: usize,
+}
+
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+impl Script {
+    pub fn new(set: impl FnOnce(&mut State)) -> Self {
+        let script = Self::default();
+        script.with(set);
+        script
+    }
+
+    pub fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        look(&mut self.0.lock().unwrap())
+    }
+
+    /// Serves in this process; the client's connections go through `pipe`.
+    pub fn serve<S>(self, connections: S)
+    where
+        S: Stream<Item = std::io::Result<DuplexStream>> + Send + 'static,
+    {
+        Tasks::default().spawn("scripted host", TaskKind::Background, async move {
+            Server::builder().add_service(SessionsServer::new(self)).serve_with_incoming(connections).await.unwrap();
+        });
+    }
+
+    /// A client of this script.
+    pub fn client(&self) -> Client {
+        let (listener, connector) = client::in_process();
+        self.clone().serve(listener);
+        Client::in_process(connector)
+    }
+
+    fn seen<T>(&self, request: &Request<T>) {
+        let id = request.metadata().get("x-request-id").unwrap().to_str().unwrap().to_owned();
+        self.with(|state| state.request_ids.push(id));
+    }
+}
+
+/// Connections of which the first breaks once the host has sent `bytes`.
+pub fn first_breaks_after(bytes: usize, listener: Listener) -> impl Stream<Item = std::io::Result<DuplexStream>> {
+    stream::unfold((listener, Some(bytes)), |(mut listener, limit)| async move {
+        let accepted = futures::StreamExt::next(&mut listener).await?.unwrap();
+        let connection = match limit {
+            Some(bytes) => relay(accepted, bytes),
+            None => accepted,
+        };
+        Some((Ok(connection), (listener, None)))
+    })
+}
+
+fn relay(client: DuplexStream, limit: usize) -> DuplexStream {
+    let (near, far) = tokio::io::duplex(1024);
+    let (mut from_client, mut to_client) = tokio::io::split(client);
+    let (from_host, mut to_host) = tokio::io::split(far);
+    Tasks::default().spawn("relay", TaskKind::Background, async move {
+        let mut limited = from_host.take(limit as u64);
+        tokio::select! {
+            _ = tokio::io::copy(&mut from_client, &mut to_host) => {}
+            _ = tokio::io::copy(&mut limited, &mut to_client) => {}
+        }
+        let _ = to_client.shutdown().await;
+    });
+    near
+}
+
+pub fn record(seq: i64) -> LogRecord {
+    LogRecord { seq, content_hash: format!("{seq:064x}"), ..Default::default() }
+}
+
+#[tonic::async_trait]
+impl Sessions for Script {
+    type ExecStream = Answers<ExecUpdate>;
+    type ReplayStream = Answers<LogRecord>;
+
+    async fn create_session(&self, request: Request<CreateSessionRequest>) -> Result<Response<Session>, Status> {
+        self.seen(&request);
+        Ok(Response::new(request.into_inner().session.unwrap_or_default()))
+    }
+
+    async fn get_session(&self, request: Request<GetSessionRequest>) -> Result<Response<Session>, Status> {
+        self.seen(&request);
+        if self.with(|state| state.silent) {
+            std::future::pending::<()>().await;
+        }
+        Err(Status::not_found(format!("no session {}", request.get_ref().uid)))
+    }
+
+    async fn list_sessions(
+        &self,
+        request: Request<ListSessionsRequest>,
+    ) -> Result<Response<ListSessionsResponse>, Status> {
+        let from: usize = request.get_ref().page_token.parse().unwrap_or(0);
+        self.with(|state| {
+            state.pages += 1;
+            let to = (from + 2).min(state.sessions.len());
+            let next_page_token = if to < state.sessions.len() { to.to_string() } else { String::new() };
+            Ok(Response::new(ListSessionsResponse { sessions: state.sessions[from..to].to_vec(), next_page_token }))
+        })
+    }
+
+    async fn exec(&self, request: Request<ExecRequest>) -> Result<Response<Self::ExecStream>, Status> {
+        self.seen(&request);
+        self.with(|state| {
+            let updates = state.updates.clone().into_iter().map(Ok).collect::<Vec<_>>();
+            let end = state.exec_ends.clone().map(Err);
+            Ok(Response::new(Box::pin(stream::iter(updates.into_iter().chain(end))) as Answers<ExecUpdate>))
+        })
+    }
+
+    async fn replay(&self, request: Request<ReplayRequest>) -> Result<Response<Self::ReplayStream>, Status> {
+        self.seen(&request);
+        let asked = request.into_inner();
+        self.with(|state| {
+            state.replays_from.push(asked.from_seq);
+            let to = if asked.to_seq == 0 { state.records } else { asked.to_seq.min(state.records) };
+            let mut answers: Vec<_> = (asked.from_seq..=to).map(|seq| Ok(record(seq))).collect();
+            if state.replays_from.len() <= state.interrupted_replays {
+                answers.truncate(state.interrupted_after);
+                answers.push(Err(Status::unavailable("going away")));
+            }
+            Ok(Response::new(Box::pin(stream::iter(answers)) as Answers<LogRecord>))
+        })
+    }
+
+    async fn fork(&self, request: Request<ForkRequest>) -> Result<Response<ForkResponse>, Status> {
+        let children = request.get_ref().child_names.iter().map(|name| Session {
+            metadata: Some(ResourceMetadata { name: name.clone(), ..Default::default() }),
+            ..Default::default()
+        });
+        Ok(Response::new(ForkResponse { children: children.collect() }))
+    }
+
+    async fn delete_session(&self, _: Request<DeleteSessionRequest>) -> Result<Response<Session>, Status> {
+        Err(Status::unimplemented("DeleteSession"))
+    }
+
+    async fn approve(&self, _: Request<ApproveRequest>) -> Result<Response<ApproveResponse>, Status> {
+        Err(Status::failed_precondition("no gate"))
+    }
+
+    async fn cancel(&self, _: Request<CancelRequest>) -> Result<Response<Session>, Status> {
+        Err(Status::unimplemented("Cancel"))
+    }
+
+    async fn suspend(&self, _: Request<SuspendRequest>) -> Result<Response<Session>, Status> {
+        Ok(Response::new(Session { compute_state: ComputeState::ComputeCold.into(), ..Default::default() }))
+    }
+
+    async fn resume(&self, _: Request<ResumeRequest>) -> Result<Response<Session>, Status> {
+        Ok(Response::new(Session { compute_state: ComputeState::ComputeLive.into(), ..Default::default() }))
+    }
+}
