@@ -7,6 +7,7 @@
 pub mod canonical;
 mod chain;
 mod generated;
+mod history;
 mod input_hash;
 mod json;
 mod message;
@@ -18,6 +19,7 @@ pub use canonical::NotCanonical;
 pub use chain::{ContentHash, Hasher, InvalidContentHash, content_hash};
 pub use generated::agentsessions::v1::*;
 pub use generated::google::protobuf;
+pub use history::History;
 pub use input_hash::{InvalidModelCall, input_hash};
 pub use json::InvalidTimestamp;
 pub use normalise::normalise;
