@@ -85,8 +85,14 @@ impl<'a> Writer<'a> {
 
     /// Writes a number as ECMAScript prints it; negative zero is `0`.
     pub(crate) fn double(&mut self, value: f64) -> Result {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
         if !value.is_finite() {
             return Err(NotCanonical::NotFinite);
+        }
+        if value.abs() <= EXACT && value.trunc() == value {
+            // The same text, sooner. Negative zero becomes zero here as well.
+            self.integer(value as i64);
+            return Ok(());
         }
         self.raw(ryu_js::Buffer::new().format_finite(value));
         Ok(())

@@ -81,7 +81,7 @@ impl<J: JsonType> JsonType for Map<J> {
     fn write(value: &Self::Rust, writer: &mut Writer<'_>) -> Result<(), NotCanonical> {
         writer.object(|writer| {
             writer.nested(|writer| {
-                in_utf16_order(value).try_for_each(|(name, value)| {
+                in_utf16_order(value, |name, value| {
                     writer.name(name);
                     J::write(value, writer)
                 })

@@ -35,7 +35,7 @@ impl JsonType for Struct {
 pub(crate) fn write_struct(value: &protobuf::Struct, writer: &mut Writer<'_>) -> Result<(), NotCanonical> {
     writer.object(|writer| {
         writer.nested(|writer| {
-            in_utf16_order(&value.fields).try_for_each(|(name, value)| {
+            in_utf16_order(&value.fields, |name, value| {
                 writer.name(name);
                 write_value(value, writer)
             })
@@ -59,21 +59,24 @@ fn write_value(value: &Value, writer: &mut Writer<'_>) -> Result<(), NotCanonica
     })
 }
 
-/// The entries of a map by the UTF-16 code units of their names, as RFC 8785 wants them.
+/// Shows `visit` the entries of a map by the UTF-16 code units of their names, as RFC 8785 wants them.
 ///
 /// The map has them by UTF-8 bytes. The two orders differ only where a name holds a character beyond U+FFFF (in UTF-16 a
 /// surrogate, which sorts before U+E000), so only then is anything sorted.
-pub(crate) fn in_utf16_order<T>(map: &BTreeMap<String, T>) -> impl Iterator<Item = (&String, &T)> {
-    let beyond_bmp = |name: &String| name.bytes().any(|byte| byte >= 0xf0);
-    let (plain, sorted) = match map.keys().any(beyond_bmp) {
-        false => (Some(map.iter()), Vec::new()),
-        true => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
-            (None, entries)
-        }
-    };
-    plain.into_iter().flatten().chain(sorted)
+pub(crate) fn in_utf16_order<T>(
+    map: &BTreeMap<String, T>,
+    mut visit: impl FnMut(&str, &T) -> Result<(), NotCanonical>,
+) -> Result<(), NotCanonical> {
+    if !map.keys().any(|name| is_beyond_bmp(name)) {
+        return map.iter().try_for_each(|(name, value)| visit(name, value));
+    }
+    let mut entries: Vec<_> = map.iter().collect();
+    entries.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+    entries.into_iter().try_for_each(|(name, value)| visit(name, value))
+}
+
+fn is_beyond_bmp(name: &str) -> bool {
+    name.bytes().fold(false, |any, byte| any | (byte >= 0xf0))
 }
 
 impl Serialize for protobuf::Struct {
