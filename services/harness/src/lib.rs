@@ -1,1 +1,23 @@
-//! (being written)
+//! The host side of `agentsessions.v1.Harness`, and the harnesses that come with a host.
+//!
+//! [`InProcess`] and [`Remote`] are the two placements: a harness written with the SDK that runs inside this process, and
+//! one that is dialled at an address. [`Directory`] is the table of the harnesses that a host's own configuration names.
+//! [`node`] is the stand-alone process that serves one of the built-in harnesses over a socket. Whether what a harness
+//! does is allowed is decided by the turn engine, not here.
+
+mod chat;
+mod counter;
+mod describe;
+mod directory;
+mod echo;
+mod frames;
+mod in_process;
+pub mod node;
+mod remote;
+
+pub use chat::Chat;
+pub use counter::Counter;
+pub use directory::{Directory, DirectoryProblem, InvalidNamedAddress, NamedAddress, RESERVED_NAMES};
+pub use echo::Echo;
+pub use in_process::InProcess;
+pub use remote::{AddressProblem, HarnessAddress, InvalidAddress, Remote, RemoteOptions};

@@ -3,8 +3,7 @@
 //! Run it, then give its address to a host: `agentsessionsd --model … --harness greeter=127.0.0.1:9000`.
 
 use sdk::{Failure, Harness, Sink, Turn};
-use wire::part::Part as Content;
-use wire::{Capabilities, HarnessDescriptor, Message, ModelCall, Part, Resumability, TextPart};
+use wire::{Capabilities, HarnessDescriptor, Message, ModelCall, Resumability};
 
 struct Greeter;
 
@@ -26,18 +25,9 @@ impl Harness for Greeter {
     async fn run(&self, turn: Turn, sink: &mut Sink) -> Result<(), Failure> {
         let question = ModelCall { messages: turn.inputs().to_vec(), ..ModelCall::default() };
         let answer = sink.model(question).await?;
-        sink.output(shout(answer)).await?;
+        sink.output(Message::text("assistant", answer.text_content().to_uppercase())).await?;
         Ok(())
     }
-}
-
-fn shout(mut message: Message) -> Message {
-    for part in &mut message.parts {
-        if let Part { part: Some(Content::Text(TextPart { text })) } = part {
-            *text = text.to_uppercase();
-        }
-    }
-    message
 }
 
 #[tokio::main]

@@ -127,6 +127,6 @@ fn end(outcome: Result<(), Failure>) -> Body {
 impl Address {
     /// An event of this execution.
     pub(crate) fn event(&self, kind: EventKind, body: Body) -> Event {
-        Event { execution_id: self.execution.clone(), kind: kind as i32, body: Some(body), ..Event::default() }
+        Event::new(kind, body).of_execution(self.execution.as_str())
     }
 }

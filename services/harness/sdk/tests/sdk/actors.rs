@@ -9,7 +9,7 @@ use wire::controller_frame::Frame;
 use wire::event::Body;
 use wire::{
     ApprovalRef, ApprovalResult, ControllerFrame, Event, EventKind, HarnessDescriptor, Message, ModelCall, ModelResult,
-    Part, TextPart, ToolCall, ToolResult,
+    ToolCall, ToolResult,
 };
 
 pub const SESSION: &str = "sess-1";
@@ -44,7 +44,7 @@ impl Host {
     where
         F: for<'a> Fn(Turn, &'a mut Sink) -> Acting<'a> + Send + Sync + 'static,
     {
-        Self { run: Run::new(Arc::new(Acts(act)), Turn::new(SESSION, EXECUTION).unwrap()) }
+        Self { run: Run::new(Arc::new(Acts(act)), Turn::new(SESSION, EXECUTION).expect("a turn")) }
     }
 
     pub async fn event(&mut self) -> Option<Event> {
@@ -81,8 +81,7 @@ pub fn envelope(frame: Frame) -> ControllerFrame {
 }
 
 pub fn text(text: &str) -> Message {
-    let part = wire::part::Part::Text(TextPart { text: text.into() });
-    Message { role: "assistant".into(), parts: vec![Part { part: Some(part) }] }
+    Message::text("assistant", text)
 }
 
 pub fn question() -> ModelCall {

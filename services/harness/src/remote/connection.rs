@@ -1,0 +1,94 @@
+//! A running execution on a remote harness.
+
+use async_trait::async_trait;
+use controller::ports::{HarnessConnection, HarnessFailure, HostFrame, TurnStart};
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryFutureExt};
+use prost::Message;
+use tokio::sync::mpsc;
+use tokio::time::{Duration, timeout};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::metadata::MetadataValue;
+use tonic::transport::Channel;
+use tonic::{Request, Response, Status};
+use wire::harness_client::HarnessClient;
+use wire::{ControllerFrame, Event};
+
+use super::channel::explain;
+use crate::frames::Envelope;
+
+const REQUEST_ID: &str = "x-request-id";
+
+/// Frames on their way: a decision and its receipt.
+const FRAMES_AHEAD: usize = 2;
+
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// Largest message in bytes.
+    pub(super) message: usize,
+    /// Longest wait for a frame to be taken.
+    pub(super) send: Duration,
+}
+
+pub(super) struct Connection {
+    // Dropped before `frames`: the stream is then reset, and not half-closed as if all had been said.
+    events: BoxStream<'static, Result<Event, Status>>,
+    frames: mpsc::Sender<ControllerFrame>,
+    envelope: Envelope,
+    limits: Limits,
+}
+
+impl Connection {
+    /// Prepares the stream of `turn`, which is opened as the first event is waited for: a harness may send its headers
+    /// only with that event, so opening must not be a wait of its own.
+    pub(super) fn open(
+        mut client: HarnessClient<Channel>,
+        limits: Limits,
+        turn: TurnStart,
+    ) -> Result<Self, HarnessFailure> {
+        let envelope = Envelope::of(&turn);
+        let request_id = turn.request_id.parse::<MetadataValue<_>>().ok();
+        let start = limits.check(envelope.start(turn))?;
+        let (frames, outgoing) = mpsc::channel(FRAMES_AHEAD);
+        let first = futures::stream::once(async { start });
+        let mut request = Request::new(first.chain(ReceiverStream::new(outgoing)));
+        if let Some(request_id) = request_id {
+            request.metadata_mut().insert(REQUEST_ID, request_id);
+        }
+        let opening = async move { client.connect(request).await };
+        let events = opening.map_ok(Response::into_inner).try_flatten_stream().boxed();
+        Ok(Self { events, frames, envelope, limits })
+    }
+}
+
+#[async_trait]
+impl HarnessConnection for Connection {
+    async fn send(&mut self, frame: HostFrame) -> Result<(), HarnessFailure> {
+        let frame = self.limits.check(self.envelope.frame(frame))?;
+        match timeout(self.limits.send, self.frames.send(frame)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(HarnessFailure("the harness closed its stream before it had its answer".into())),
+            Err(_) => Err(HarnessFailure(format!("the harness read nothing for {:?}", self.limits.send))),
+        }
+    }
+
+    async fn next(&mut self) -> Result<Option<Event>, HarnessFailure> {
+        match self.events.next().await.transpose() {
+            Ok(event) => Ok(event),
+            Err(status) => Err(HarnessFailure(format!("the stream of the harness broke: {}", explain(&status)))),
+        }
+    }
+}
+
+impl Limits {
+    fn check(self, frame: ControllerFrame) -> Result<ControllerFrame, HarnessFailure> {
+        let size = frame.encoded_len();
+        if size > self.message {
+            let limit = self.message;
+            return Err(HarnessFailure(format!(
+                "a message of {size} bytes to the harness exceeds the limit of {limit}"
+            )));
+        }
+        Ok(frame)
+    }
+}
