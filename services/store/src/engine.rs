@@ -24,9 +24,23 @@ pub enum AtomicOp {
     Max,
 }
 
-/// The order of a commit among all commits: 10 bytes, ascending.
+/// The place of a commit among all commits: 10 bytes, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Versionstamp(pub [u8; 10]);
+pub struct Versionstamp(pub [u8; Self::BYTES]);
+
+impl Versionstamp {
+    /// Length of a versionstamp within a key.
+    pub const BYTES: usize = 10;
+
+    /// The stamp of the `place`th transaction of a batch of commits.
+    #[must_use]
+    pub fn new(batch: u64, place: u16) -> Self {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&batch.to_be_bytes());
+        bytes[8..].copy_from_slice(&place.to_be_bytes());
+        Self(bytes)
+    }
+}
 
 /// Resolves when the watched key may have changed. A hint: it may fire early, and a waiter also polls.
 pub type Watch = BoxFuture<'static, Result<(), StoreError>>;
@@ -66,12 +80,17 @@ pub trait EngineTransaction: Send {
     /// Applies `op` with `operand` to `key` at commit.
     fn atomic(&mut self, op: AtomicOp, key: &[u8], operand: u64);
 
-    /// Sets the key `prefix ++ versionstamp of this commit ++ suffix` to `value`.
+    /// Sets the key `prefix ++ versionstamp of this commit ++ suffix` to `value`, after the transaction's other writes
+    /// and unseen by its reads.
     fn set_versionstamped_key(&mut self, prefix: &[u8], suffix: &[u8], value: &[u8]);
 
-    /// Watches `key` for a change after this transaction; takes effect when it commits.
+    /// Watches `key` for a change from the value that this transaction sees at its end. Takes effect when it commits;
+    /// fails if it does not.
     fn watch(&mut self, key: &[u8]) -> Watch;
 
-    /// Commits. A transaction without writes always succeeds: its reads were of one snapshot.
-    async fn commit(self: Box<Self>) -> Result<Versionstamp, CommitError>;
+    /// Commits. Answers with the versionstamp if a versionstamped key was set.
+    ///
+    /// A transaction without writes conflicts only if something it [presumed](Self::presume) does not hold: its reads
+    /// were of one snapshot. A limit that a write exceeded is reported here.
+    async fn commit(self: Box<Self>) -> Result<Option<Versionstamp>, CommitError>;
 }

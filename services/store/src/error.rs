@@ -17,12 +17,16 @@ pub struct LimitExceeded {
 /// A read or a begin failed.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The transaction outlived [`crate::limits::TRANSACTION_LIFE`]; a new one may succeed.
+    /// The transaction outlived [`crate::limits::TRANSACTION_LIFE`], or its snapshot is not to be had; a new one may
+    /// succeed.
     #[error("transaction is too old")]
     TooOld,
     /// A limit was exceeded.
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
+    /// A key begins with [`crate::limits::SYSTEM_PREFIX`], or a range ends before it begins.
+    #[error("key or range is not legal")]
+    IllegalKey,
     /// The engine cannot be reached or is shutting down.
     #[error("store is unavailable: {0}")]
     Unavailable(String),
@@ -48,7 +52,7 @@ pub enum CommitError {
 /// Why [`crate::Store::transact`] gave up.
 #[derive(Debug, Error)]
 pub enum TransactError<E> {
-    /// The closure refused; nothing was written by that attempt.
+    /// The closure refused; nothing was written by that attempt. It saw [`crate::Attempt::maybe_committed`].
     #[error(transparent)]
     Aborted(E),
     /// The retry policy ran out; no attempt was committed.
@@ -57,10 +61,10 @@ pub enum TransactError<E> {
         /// Attempts made.
         attempts: u32,
     },
-    /// The retry policy ran out while an earlier attempt may have been committed.
+    /// The retry policy ran out, or the store failed, while an earlier attempt may have been committed.
     #[error("outcome of the transaction is unknown")]
     Unknown,
-    /// The store failed.
+    /// The store failed; no attempt was committed.
     #[error(transparent)]
     Store(StoreError),
 }

@@ -4,11 +4,20 @@
 //! serializable, enforces the same [`limits`], and may answer that it does not know whether a commit happened; a
 //! closure given to `transact` must therefore recognise its own earlier success.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
+pub mod embedded;
 mod engine;
 mod error;
 pub mod limits;
+pub mod memory;
+mod optimistic;
 mod range;
+mod reads;
 mod store;
+mod tree;
+mod watches;
+mod writes;
 
 pub use engine::{AtomicOp, Engine, EngineTransaction, Isolation, Versionstamp, Watch};
 pub use error::{CommitError, LimitExceeded, StoreError, TransactError};

@@ -38,6 +38,12 @@ impl KeyRange {
         Self::new(prefix.to_vec(), end)
     }
 
+    /// The range that holds `key` and nothing else.
+    #[must_use]
+    pub fn single(key: &[u8]) -> Self {
+        Self::new(key.to_vec(), successor(key))
+    }
+
     /// Whether `key` lies in the range.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
@@ -87,12 +93,27 @@ impl RangeRead {
         let range = if self.reverse {
             KeyRange::new(self.range.begin.clone(), last.clone())
         } else {
-            let mut begin = last.to_vec();
-            begin.push(0);
-            KeyRange::new(begin, self.range.end.clone())
+            KeyRange::new(successor(last), self.range.end.clone())
         };
         Some(Self { range, ..self.clone() })
     }
+
+    /// The part of the range that `page`, the answer to this read, tells everything about.
+    pub(crate) fn covered_by(&self, page: &Page) -> KeyRange {
+        match page.rows.last() {
+            Some(last) if page.more && self.reverse => KeyRange::new(last.key.clone(), self.range.end.clone()),
+            Some(last) if page.more => KeyRange::new(self.range.begin.clone(), successor(&last.key)),
+            _ => self.range.clone(),
+        }
+    }
+}
+
+/// The first key after `key`.
+fn successor(key: &[u8]) -> Vec<u8> {
+    let mut next = Vec::with_capacity(key.len() + 1);
+    next.extend_from_slice(key);
+    next.push(0);
+    next
 }
 
 /// The rows of one range read.
@@ -102,4 +123,32 @@ pub struct Page {
     pub rows: Vec<KeyValue>,
     /// Whether a limit ended the page: more rows may follow.
     pub more: bool,
+}
+
+/// Collects the rows of a read until one of its limits ends the page.
+pub(crate) struct PageBuilder<'r> {
+    read: &'r RangeRead,
+    bytes: usize,
+    page: Page,
+}
+
+impl<'r> PageBuilder<'r> {
+    pub(crate) fn new(read: &'r RangeRead) -> Self {
+        Self { read, bytes: 0, page: Page::default() }
+    }
+
+    pub(crate) fn push(&mut self, row: KeyValue) {
+        self.bytes += row.key.len() + row.value.len();
+        self.page.rows.push(row);
+        self.page.more = self.page.rows.len() >= self.read.limit || self.bytes >= self.read.byte_limit;
+    }
+
+    /// Whether a limit was reached.
+    pub(crate) fn is_full(&self) -> bool {
+        self.page.more
+    }
+
+    pub(crate) fn finish(self) -> Page {
+        self.page
+    }
 }

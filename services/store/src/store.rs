@@ -13,6 +13,12 @@ use crate::{
     Watch,
 };
 
+#[cfg(test)]
+mod tests;
+
+/// The bound on the growth of the pause between attempts.
+const MAX_PAUSES: u32 = 100;
+
 /// How long [`Store::transact`] keeps trying. A policy ends with whichever bound is met first.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryPolicy {
@@ -20,7 +26,8 @@ pub struct RetryPolicy {
     pub attempts: u32,
     /// Most time from the first attempt's start to the last one's start.
     pub time: Duration,
-    /// First pause between attempts; each next one doubles, with jitter, up to 100 times this.
+    /// Longest pause before the third attempt (the second follows at once); it doubles with each further one, up to
+    /// 100 times this. The actual pause is a random part of it.
     pub pause: Duration,
 }
 
@@ -44,6 +51,15 @@ impl Attempt {
     #[must_use]
     pub fn is_first(self) -> bool {
         self.number == 0
+    }
+
+    /// What the caller is told when this attempt fails for good.
+    fn settle<E>(self, error: TransactError<E>) -> TransactError<E> {
+        match error {
+            TransactError::Store(_) | TransactError::Exhausted { .. } if self.maybe_committed => TransactError::Unknown,
+            // The closure knows that an earlier attempt may have been committed, and has decided.
+            error => error,
+        }
     }
 }
 
@@ -83,19 +99,16 @@ impl Store {
         let started = Instant::now();
         let mut attempt = Attempt { number: 0, maybe_committed: false };
         loop {
-            match self.attempt(&mut body, attempt).await? {
-                Ended::Committed(value) => return Ok(value),
-                Ended::Retry { unknown } => attempt.maybe_committed |= unknown,
+            match self.attempt(&mut body, attempt).await {
+                Ok(Ended::Committed(value)) => return Ok(value),
+                Ok(Ended::Retry { unknown }) => attempt.maybe_committed |= unknown,
+                Err(error) => return Err(attempt.settle(error)),
             }
             attempt.number += 1;
             if attempt.number >= self.policy.attempts || started.elapsed() >= self.policy.time {
-                return Err(if attempt.maybe_committed {
-                    TransactError::Unknown
-                } else {
-                    TransactError::Exhausted { attempts: attempt.number }
-                });
+                return Err(attempt.settle(TransactError::Exhausted { attempts: attempt.number }));
             }
-            tokio::time::sleep(self.pause_before(attempt.number)).await;
+            self.pause_before(attempt.number).await;
         }
     }
 
@@ -103,7 +116,11 @@ impl Store {
     where
         F: for<'t> FnMut(&'t mut Transaction, Attempt) -> BoxFuture<'t, Result<T, TransactError<E>>>,
     {
-        let mut transaction = Transaction { inner: self.engine.begin().await? };
+        let mut transaction = match self.engine.begin().await {
+            Ok(inner) => Transaction { inner },
+            Err(StoreError::TooOld) => return Ok(Ended::Retry { unknown: false }),
+            Err(error) => return Err(error.into()),
+        };
         let value = match body(&mut transaction, attempt).await {
             Ok(value) => value,
             Err(TransactError::Store(StoreError::TooOld)) => return Ok(Ended::Retry { unknown: false }),
@@ -117,10 +134,12 @@ impl Store {
         }
     }
 
-    fn pause_before(&self, attempt: u32) -> Duration {
-        let ceiling = self.policy.pause * 2_u32.saturating_pow(attempt.min(7)).min(100);
-        let share = self.env.random_u64() >> 32;
-        ceiling.mul_f64(share as f64 / f64::from(u32::MAX))
+    async fn pause_before(&self, attempt: u32) {
+        // What made the first attempt fail is most often an outdated presumption, which the second does not make.
+        let Some(doublings) = attempt.checked_sub(2) else { return };
+        let longest = self.policy.pause * 2_u32.saturating_pow(doublings).min(MAX_PAUSES);
+        let share = (self.env.random_u64() >> 32) as f64 / f64::from(u32::MAX);
+        tokio::time::sleep(longest.mul_f64(share)).await;
     }
 }
 

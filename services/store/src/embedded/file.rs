@@ -1,0 +1,201 @@
+//! The SQLite file: recognising it, creating it, and opening connections to it.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use thiserror::Error;
+
+use super::table::Table;
+
+/// Marks a file as ours: "agss".
+const APPLICATION_ID: i32 = 0x6167_7373;
+/// The version of the file's tables.
+const FORMAT: i32 = 1;
+/// Longest wait for another process that writes.
+const BUSY_WAIT: Duration = Duration::from_secs(10);
+
+const CREATE: &str = "CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;";
+
+/// Why a file cannot be opened as a store.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// The file belongs to something else; it was not changed.
+    #[error("{path} is {found}, not a store of this program", path = path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: String,
+    },
+    /// The file was written by another version of this program; it was not changed.
+    #[error("{path} has format {found}, this program reads format {FORMAT}", path = path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: i32,
+    },
+    /// The file, or its directory, cannot be used.
+    #[error("cannot open {path}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// SQLite failed.
+    #[error("cannot open {path}", path = path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+}
+
+/// A file that was found to be a store.
+#[derive(Clone, Debug)]
+pub(super) struct StoreFile {
+    path: PathBuf,
+}
+
+/// What lies at the path.
+enum Content {
+    Nothing,
+    Store,
+    Foreign(String),
+    OtherFormat(i32),
+}
+
+impl StoreFile {
+    /// Makes sure that `path` is a store, and creates it where there is nothing.
+    pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
+        let file = Self { path: path.to_path_buf() };
+        match file.identify()? {
+            Content::Store => Ok(file),
+            Content::Nothing => file.create(),
+            Content::Foreign(found) => Err(OpenError::Foreign { path: file.path, found }),
+            Content::OtherFormat(found) => Err(OpenError::Format { path: file.path, found }),
+        }
+    }
+
+    /// A connection that commits durably.
+    pub(super) fn writer(&self) -> rusqlite::Result<Table> {
+        let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        // The first is the promise of this store: a commit is on disk before it is answered. The others say the same
+        // to systems whose plain fsync does not reach the disk.
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "fullfsync", true)?;
+        connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        Ok(Table::new(connection))
+    }
+
+    /// A connection for reads.
+    pub(super) fn reader(&self) -> rusqlite::Result<Table> {
+        let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.pragma_update(None, "query_only", true)?;
+        Ok(Table::new(connection))
+    }
+
+    fn connect(&self, mode: OpenFlags) -> rusqlite::Result<Connection> {
+        let connection = Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(BUSY_WAIT)?;
+        Ok(connection)
+    }
+
+    /// Looks without changing anything.
+    fn identify(&self) -> Result<Content, OpenError> {
+        match fs::metadata(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Nothing),
+            Err(source) => return Err(self.io(source)),
+            Ok(metadata) if metadata.len() == 0 => return Ok(Content::Nothing),
+            Ok(_) => {}
+        }
+        let identity = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connection| Identity::of(&connection));
+        match identity {
+            Ok(identity) => Ok(identity.judge()),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+                Ok(Content::Foreign("no SQLite file".into()))
+            }
+            Err(source) => Err(self.sqlite(source)),
+        }
+    }
+
+    fn create(self) -> Result<Self, OpenError> {
+        // Readable by the owner only: SQLite gives its side files the same mode.
+        let created = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.path);
+        created.map_err(|source| self.io(source))?;
+        self.create_tables().map_err(|source| self.sqlite(source))?;
+        Ok(self)
+    }
+
+    fn create_tables(&self) -> rusqlite::Result<()> {
+        let table = self.writer()?;
+        let connection = table.connection();
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        table.begin_write()?;
+        // Another process may have been faster.
+        if Identity::of(connection)?.is_blank() {
+            connection.execute_batch(CREATE)?;
+            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+            connection.pragma_update(None, "user_version", FORMAT)?;
+        }
+        table.commit()
+    }
+
+    fn io(&self, source: io::Error) -> OpenError {
+        OpenError::Io { path: self.path.clone(), source }
+    }
+
+    fn sqlite(&self, source: rusqlite::Error) -> OpenError {
+        OpenError::Sqlite { path: self.path.clone(), source }
+    }
+}
+
+/// By what an SQLite file is recognised.
+struct Identity {
+    application_id: i32,
+    user_version: i32,
+    tables: Vec<String>,
+}
+
+impl Identity {
+    fn of(connection: &Connection) -> rusqlite::Result<Self> {
+        let mut names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?;
+        Ok(Self {
+            application_id: connection.pragma_query_value(None, "application_id", |row| row.get(0))?,
+            user_version: connection.pragma_query_value(None, "user_version", |row| row.get(0))?,
+            tables: names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn is_blank(&self) -> bool {
+        self.application_id == 0 && self.tables.is_empty()
+    }
+
+    fn judge(&self) -> Content {
+        match (self.application_id, self.user_version) {
+            _ if self.is_blank() => Content::Nothing,
+            (APPLICATION_ID, FORMAT) => Content::Store,
+            (APPLICATION_ID, other) => Content::OtherFormat(other),
+            _ => Content::Foreign(self.describe()),
+        }
+    }
+
+    fn describe(&self) -> String {
+        let has = |name: &str| self.tables.iter().any(|table| table == name);
+        if has("sessions") && has("events") {
+            return format!("an SQLite journal of another session host (version {})", self.user_version);
+        }
+        format!(
+            "an SQLite database of another program (application id {}, version {}, tables: {})",
+            self.application_id,
+            self.user_version,
+            self.tables.join(", ")
+        )
+    }
+}
