@@ -1,0 +1,118 @@
+//! What a session's log says: its turns, the state of the last one, its approvals. Pure functions of the events.
+//!
+//! [`Log`] is an index that is fed event by event and never goes back, so that a node that keeps one pays per turn only
+//! for what is new. It holds no events: whoever needs those of a turn [reads](TurnSpan::read) them out of the history.
+//! Feeding never fails. A broken rule is remembered with its seq and reported by the operations that it concerns, since
+//! a session with malformed evidence can still be read and forked.
+
+mod decision;
+mod error;
+mod evidence;
+mod exec;
+mod execution;
+mod inputs;
+mod intents;
+mod legacy;
+mod recorded;
+mod replay;
+mod resume;
+
+use std::collections::HashMap;
+
+use journal::{ExecutionId, Seq};
+use wire::{Event, EventKind, event, lifecycle};
+
+pub use decision::{DecisionPlan, Undecidable, is_same_decision};
+pub use error::LogError;
+pub use evidence::{Decision, Gate};
+pub use exec::ExecPlan;
+pub use recorded::{RecordedTurn, TurnSpan};
+pub use resume::{ResumePlan, ResumeStep};
+
+use execution::Execution;
+use legacy::Legacy;
+
+/// An index of one session's log, from its first event on.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    head: Seq,
+    /// The latest LIFECYCLE FORK: what precedes it is inherited.
+    fork: Option<Seq>,
+    /// In the order in which their ids were first seen. Records without an id are one execution.
+    executions: Vec<Execution>,
+    by_id: HashMap<ExecutionId, usize>,
+    /// Positions of the executions that the approval scan looks at, ascending.
+    approval_bearing: Vec<usize>,
+    legacy: Legacy,
+}
+
+impl Log {
+    /// An index of these events.
+    #[must_use]
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut log = Self::default();
+        for event in events {
+            log.push(event);
+        }
+        log
+    }
+
+    /// Adds the event of the next record.
+    pub fn push(&mut self, event: &Event) {
+        let seq = self.head.next();
+        self.head = seq;
+        if event.kind() == EventKind::EventLifecycle {
+            if is_fork(event) {
+                self.fork = Some(seq);
+            }
+            return;
+        }
+        self.legacy.push(seq, event);
+        let position = self.position(seq, event);
+        let execution = &mut self.executions[position];
+        let was_bearing = execution.bears_approvals();
+        execution.push(seq, event);
+        if execution.bears_approvals() && !was_bearing {
+            let at = self.approval_bearing.partition_point(|&other| other < position);
+            self.approval_bearing.insert(at, position);
+        }
+    }
+
+    /// The seq of the last record.
+    #[must_use]
+    pub fn head(&self) -> Seq {
+        self.head
+    }
+
+    /// Checks all approval evidence (execution.md §9.7).
+    ///
+    /// # Errors
+    /// The first broken rule.
+    pub fn check_approvals(&self) -> Result<(), LogError> {
+        self.approval_bearing.iter().try_for_each(|&position| self.executions[position].check_evidence())
+    }
+
+    /// The last gated call of the last execution, whatever its state.
+    #[must_use]
+    pub fn selected_gate(&self) -> Option<&Gate> {
+        self.executions.last()?.last_gate()
+    }
+
+    /// Whether a record was written by this session itself, not copied by the fork that made it.
+    #[must_use]
+    pub fn is_owned(&self, seq: Seq) -> bool {
+        self.fork.is_none_or(|fork| seq > fork)
+    }
+
+    fn position(&mut self, seq: Seq, event: &Event) -> usize {
+        let id = ExecutionId::new(&event.execution_id);
+        *self.by_id.entry(id).or_insert_with_key(|id| {
+            self.executions.push(Execution::new(id.clone(), seq));
+            self.executions.len() - 1
+        })
+    }
+}
+
+fn is_fork(event: &Event) -> bool {
+    matches!(&event.body, Some(event::Body::Lifecycle(body)) if body.kind() == lifecycle::Kind::LifecycleFork)
+}

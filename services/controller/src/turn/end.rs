@@ -1,0 +1,46 @@
+//! The end of a run (execution.md §4.2, §4.3).
+
+use wire::event::Body;
+use wire::lifecycle::Kind;
+use wire::{Event, EventKind, HarnessEnd, Lifecycle};
+
+use super::matching::diverged;
+use super::{Action, Divergence, Mode, Step, Then, Turn, TurnEnd, TurnFailure};
+
+/// The state of a turn that ended well.
+const COMPLETED: &str = "COMPLETED";
+
+impl Turn {
+    /// The harness says that it has ended.
+    pub(super) fn harness_end(&mut self, body: Option<Body>) -> Step {
+        let end = match body {
+            Some(Body::End(end)) => end,
+            _ => HarnessEnd::default(),
+        };
+        if end.state == COMPLETED {
+            return self.end();
+        }
+        let description = end.error.map(|error| error.description).unwrap_or_default();
+        Err(TurnFailure::HarnessEnded { state: end.state, description })
+    }
+
+    /// The harness has ended well, or has closed its stream without a word, which counts as that.
+    pub(super) fn end(&mut self) -> Step {
+        if !self.recorded.is_empty() {
+            return Err(diverged(Divergence::LeftOver));
+        }
+        let end = HarnessEnd { state: COMPLETED.into(), error: None };
+        let end = self.record(EventKind::EventEnd, Body::End(end));
+        match self.mode {
+            Mode::Live => Ok(self.append(vec![end], Then::Complete)),
+            Mode::Recover => Ok(self.append(vec![end, resumed()], Then::Complete)),
+            Mode::Replay => Ok(Action::Finish(TurnEnd::Completed)),
+        }
+    }
+}
+
+/// The LIFECYCLE RESUME that follows the END of a recovered turn.
+fn resumed() -> Event {
+    let body = Lifecycle { kind: Kind::LifecycleResume.into(), ..Lifecycle::default() };
+    Event::new(EventKind::EventLifecycle, Body::Lifecycle(body))
+}
