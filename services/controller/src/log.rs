@@ -98,6 +98,16 @@ impl Log {
         self.executions.last()?.last_gate()
     }
 
+    /// The recorded registry name of the harness that waits at an own gate without receipt: Suspend concerns that one
+    /// (execution.md §10).
+    #[must_use]
+    pub fn open_gate_harness(&self) -> Option<&str> {
+        let last = self.executions.last()?;
+        let gate = last.last_gate()?;
+        let open = gate.receipt.is_none() && self.is_owned(gate.call);
+        Some(last.harness.as_str()).filter(|name| open && !name.is_empty())
+    }
+
     /// Whether a record was written by this session itself, not copied by the fork that made it.
     #[must_use]
     pub fn is_owned(&self, seq: Seq) -> bool {

@@ -30,7 +30,7 @@ use wire::{ApprovalRef, Error, Event, EventKind, ModelCall, Resumability, ToolCa
 
 pub use effect::{Effect, Recording};
 pub use failure::{Asked, Divergence, Interruption, TurnFailure};
-pub use step::{Action, Input, Refusal, TurnEnd};
+pub use step::{Action, Input, LostWriter, Refusal, TurnEnd};
 
 use crate::ports::HostFrame;
 use gate::Decided;
@@ -191,7 +191,7 @@ impl Turn {
         match refusal {
             Refusal::Unrecordable(text) => self.fail(TurnFailure::Unrecordable(text)),
             Refusal::Failed(text) => self.fail(TurnFailure::Journal(text)),
-            lost => Action::Finish(TurnEnd::AppendRefused(lost)),
+            Refusal::Lost(lost) => Action::Finish(TurnEnd::Lost(lost)),
         }
     }
 
@@ -242,7 +242,7 @@ impl Turn {
 /// The end after ERROR was appended, or could not be.
 fn finish_failed(failure: TurnFailure, outcome: Input) -> Action {
     Action::Finish(match outcome {
-        Input::Refused(lost @ (Refusal::Conflict | Refusal::Fenced)) => TurnEnd::AppendRefused(lost),
+        Input::Refused(Refusal::Lost(lost @ (LostWriter::Conflict | LostWriter::Fenced))) => TurnEnd::Lost(lost),
         _ => TurnEnd::Failed(failure),
     })
 }

@@ -65,16 +65,23 @@ pub enum Input {
 /// Why an append was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The head has moved.
-    Conflict,
-    /// Another writer has taken the session over.
-    Fenced,
-    /// The events may or may not be in the journal.
-    Unknown,
+    /// Nothing more may be appended by this writer.
+    Lost(LostWriter),
     /// An event has no canonical form or is too large. Nothing was recorded.
     Unrecordable(String),
     /// The journal failed, and nothing was recorded.
     Failed(String),
+}
+
+/// Why a writer may not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostWriter {
+    /// The head has moved.
+    Conflict,
+    /// Another writer has taken the session over.
+    Fenced,
+    /// Its last events may or may not be in the journal.
+    Unknown,
 }
 
 /// How a turn ended.
@@ -86,7 +93,6 @@ pub enum TurnEnd {
     Parked(ApprovalRef),
     /// With an error; ERROR is recorded where that is allowed.
     Failed(TurnFailure),
-    /// The writer lost the session ([`Refusal::Conflict`], [`Refusal::Fenced`]) or does not know what it wrote
-    /// ([`Refusal::Unknown`]): nothing more may be appended under its fence.
-    AppendRefused(Refusal),
+    /// The writer lost the session, or does not know what it wrote. Nothing more was appended.
+    Lost(LostWriter),
 }
