@@ -9,6 +9,7 @@ pub mod conformance;
 pub mod embedded;
 mod engine;
 mod error;
+pub mod fault;
 pub mod limits;
 pub mod memory;
 mod optimistic;
