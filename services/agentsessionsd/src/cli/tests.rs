@@ -1,0 +1,117 @@
+use super::*;
+
+fn parsed(args: &[&str]) -> Result<Invocation, CliError> {
+    parse(["agentsessionsd"].iter().chain(args).map(OsString::from))
+}
+
+fn config(args: &[&str]) -> Config {
+    match parsed(args).unwrap() {
+        Invocation::Serve(config) => *config,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn problems(args: &[&str]) -> Vec<String> {
+    match parsed(args).unwrap_err() {
+        CliError::Problems(problems) => problems.0.iter().map(ToString::to_string).collect(),
+        other => panic!("{other}"),
+    }
+}
+
+fn file(text: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+#[test]
+fn the_command_is_well_formed() {
+    command().debug_assert();
+}
+
+#[test]
+fn nothing_given_is_the_default_configuration() {
+    assert_eq!(config(&[]), Config::default());
+}
+
+#[test]
+fn one_dash_is_as_good_as_two() {
+    let expected = config(&["--addr", "127.0.0.1:1", "--model-base-url=http://x"]);
+    assert_eq!(config(&["-addr", "127.0.0.1:1", "-model-base-url=http://x"]), expected);
+    assert_eq!(expected.addr.to_string(), "127.0.0.1:1");
+    assert!(matches!(parsed(&["-version"]).unwrap(), Invocation::Print(_)));
+}
+
+#[test]
+fn every_key_has_a_flag() {
+    let everything = Config { ready_file: Some("ready".into()), ..Config::default() };
+    let table: toml::Table = toml::from_str(&toml::to_string(&everything).unwrap()).unwrap();
+    let command = command();
+    let ids: Vec<_> = command.get_arguments().map(|arg| arg.get_id().as_str()).collect();
+    for (key, value) in table {
+        match value {
+            toml::Value::Table(section) => {
+                section.keys().for_each(|inner| assert!(ids.contains(&&*format!("{key}.{inner}")), "{key}.{inner}"));
+            }
+            _ => assert!(ids.contains(&&*key), "{key}"),
+        }
+    }
+}
+
+#[test]
+fn a_flag_wins_over_the_file() {
+    let file = file("project = 'file'\n[limits]\nmax_calls = 7\n");
+    let path = file.path().to_str().unwrap();
+    let config = config(&["--config", path, "--project", "flag"]);
+    assert_eq!(config.project, "flag");
+    assert_eq!(config.limits.max_calls.get(), 7);
+}
+
+#[test]
+fn harnesses_are_repeated_flags_or_a_list_in_the_file() {
+    let flags = config(&["--model", "m", "--harness", "a=h:1", "--harness", "b=h:2"]);
+    let file = file("harness = ['a=h:1', 'b=h:2']\nmodel.name = 'm'\n");
+    assert_eq!(config(&["--config", file.path().to_str().unwrap()]), flags);
+    assert_eq!(flags.harness.len(), 2);
+}
+
+#[test]
+fn all_problems_are_reported_at_once_with_their_origins() {
+    let file = file("projct = 'x'\ndrain_timeout = 10\n[limits]\nmax_calls = 0\ncalls = 1\n");
+    let path = file.path().to_str().unwrap();
+    let found = problems(&["--config", path, "--addr", "nowhere", "--log-filter", "a=b=c", "--harness", "echo=h:1"]);
+    let expected = [
+        &format!("{path}: projct: no such key; known here are addr, "),
+        &format!("{path}: drain_timeout: \"10\" is not a length of time"),
+        &format!("{path}: limits.max_calls: \"0\" is not a whole number"),
+        &format!("{path}: limits.calls: no such key"),
+        "--addr: \"nowhere\" has no port",
+        "--log-filter: \"a=b=c\" is not a log filter",
+        "--harness: harness echo needs a model",
+        "--harness: harness echo is built in",
+    ];
+    for text in expected {
+        assert!(found.iter().any(|problem| problem.starts_with(text)), "{text} not in {found:#?}");
+    }
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+}
+
+#[test]
+fn a_harness_given_twice_is_a_problem() {
+    let found = problems(&["--model", "m", "--harness", "a=h:1", "--harness", "a=h:2"]);
+    assert_eq!(found, ["--harness: harness a is configured twice"]);
+}
+
+#[test]
+fn a_file_that_is_missing_or_broken_is_a_problem() {
+    assert!(problems(&["--config", "/does/not/exist"])[0].starts_with("/does/not/exist: "));
+    let broken = file("addr = \n");
+    let path = broken.path().to_str().unwrap();
+    assert!(problems(&["--config", path])[0].starts_with(path));
+}
+
+#[test]
+fn an_unknown_flag_is_one_line() {
+    let error = parsed(&["--adr", "x"]).unwrap_err().to_string();
+    assert_eq!(error, "unexpected argument '--adr' found");
+}

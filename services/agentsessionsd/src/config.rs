@@ -1,0 +1,203 @@
+//! The configuration of a node: one tree, the same in the file, the environment and the flags.
+//!
+//! A field is its key in the TOML file. Its comment is its line in `--help`, which also shows its flag, its environment
+//! variable and its default.
+
+mod load;
+mod values;
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+use harness::{Directory, DirectoryProblem, RemoteOptions};
+use serde::{Deserialize, Serialize};
+
+pub use load::{Problem, Problems};
+pub use values::{ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat, Period, StaticHarness};
+
+/// Everything an operator can decide about a node. Credentials are not part of it: they come from the environment
+/// alone and are never printed.
+#[derive(Clone, Debug, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Address of the Sessions service. Port 0 takes a free port, which the log and the ready file then tell
+    #[arg(id = "addr", long, value_name = "HOST:PORT")]
+    pub addr: ListenAddr,
+
+    /// File of the embedded journal; created if it is not there. Several nodes on one machine may share it
+    #[arg(id = "journal", long, value_name = "PATH")]
+    pub journal: PathBuf,
+
+    /// Project of sessions created without one, and of list requests without one
+    #[arg(id = "project", long, value_name = "NAME")]
+    pub project: String,
+
+    /// A harness outside this process; repeatable, comma-separated in the environment. Needs a model. ADDRESS is
+    /// host:port, dns:///host:port or unix:///path
+    #[arg(id = "harness", long, value_name = "NAME=ADDRESS", value_delimiter = ',', action = ArgAction::Append)]
+    pub harness: Vec<StaticHarness>,
+
+    /// How long live turns may go on after SIGTERM or SIGINT before they are interrupted; an interrupted turn is
+    /// recorded as such and can be resumed. The process exits at most 5 s after that
+    #[arg(id = "drain_timeout", long, value_name = "TIME")]
+    pub drain_timeout: Period,
+
+    /// File to write the bound address to once the node serves, and to remove when it stops
+    #[arg(id = "ready_file", long, value_name = "PATH")]
+    pub ready_file: Option<PathBuf>,
+
+    /// Completes model requests.
+    #[command(flatten)]
+    pub model: ModelConfig,
+
+    /// What callers may use up.
+    #[command(flatten)]
+    pub limits: LimitsConfig,
+
+    /// How dead connections are found.
+    #[command(flatten)]
+    pub keepalive: KeepaliveConfig,
+
+    /// What is logged, and how.
+    #[command(flatten)]
+    pub log: LogConfig,
+}
+
+/// An OpenAI-compatible model provider. The key is taken from MODEL_API_KEY, else from OPENAI_API_KEY.
+#[derive(Clone, Debug, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Model (key: MODEL_API_KEY, else OPENAI_API_KEY)")]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelConfig {
+    /// The provider's model id. Enables the chat harness, harnesses outside this process and real model calls; without
+    /// it the built-in echo model answers
+    #[arg(id = "model.name", long = "model", value_name = "ID")]
+    pub name: String,
+
+    /// Base URL of the provider
+    #[arg(id = "model.base_url", long = "model-base-url", value_name = "URL")]
+    pub base_url: String,
+
+    /// Path of chat completions, appended to the base URL
+    #[arg(id = "model.path", long = "model-path", value_name = "PATH")]
+    pub path: String,
+
+    /// Header that carries the key: as `Bearer KEY` in Authorization, bare in any other
+    #[arg(id = "model.auth_header", long = "model-auth-header", value_name = "NAME")]
+    pub auth_header: String,
+}
+
+/// What callers may use up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Limits")]
+#[serde(default, deny_unknown_fields)]
+pub struct LimitsConfig {
+    /// Largest message accepted and sent. Larger requests are refused with RESOURCE_EXHAUSTED
+    #[arg(id = "limits.max_message_size", long = "max-message-size", value_name = "SIZE")]
+    pub max_message_size: ByteSize,
+
+    /// Most calls at once; a stream counts until it ends. More are refused with RESOURCE_EXHAUSTED
+    #[arg(id = "limits.max_calls", long = "max-calls", value_name = "N")]
+    pub max_calls: Count,
+
+    /// Most connections at once; more wait to be accepted
+    #[arg(id = "limits.max_connections", long = "max-connections", value_name = "N")]
+    pub max_connections: Count,
+}
+
+/// HTTP/2 pings on connections that are silent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Keepalive")]
+#[serde(default, deny_unknown_fields)]
+pub struct KeepaliveConfig {
+    /// How long a connection may be silent before it is pinged
+    #[arg(id = "keepalive.interval", long = "keepalive-interval", value_name = "TIME")]
+    pub interval: Period,
+
+    /// How long the answer may take before the connection is dropped and its turns are interrupted
+    #[arg(id = "keepalive.timeout", long = "keepalive-timeout", value_name = "TIME")]
+    pub timeout: Period,
+}
+
+/// Logs go to standard error.
+#[derive(Clone, Debug, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Logs")]
+#[serde(default, deny_unknown_fields)]
+pub struct LogConfig {
+    /// auto (text on a terminal, JSON otherwise), text, or json
+    #[arg(id = "log.format", long = "log-format", value_name = "FORMAT")]
+    pub format: LogFormat,
+
+    /// Least level logged, or a list of target=level, such as info,agentsessions::call=warn
+    #[arg(id = "log.filter", long = "log-filter", value_name = "FILTER")]
+    pub filter: LogFilter,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            addr: ListenAddr::loopback(8080),
+            journal: "agentsessions.db".into(),
+            project: "default".to_owned(),
+            harness: Vec::new(),
+            drain_timeout: Period::seconds(10),
+            ready_file: None,
+            model: ModelConfig::default(),
+            limits: LimitsConfig::default(),
+            keepalive: KeepaliveConfig::default(),
+            log: LogConfig::default(),
+        }
+    }
+}
+
+impl Default for ModelConfig {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            base_url: "https://api.openai.com/v1".to_owned(),
+            path: "/chat/completions".to_owned(),
+            auth_header: "Authorization".to_owned(),
+        }
+    }
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            max_message_size: ByteSize::mebibytes(64),
+            max_calls: Count::at_least_one(4096),
+            max_connections: Count::at_least_one(4096),
+        }
+    }
+}
+
+impl Default for KeepaliveConfig {
+    fn default() -> Self {
+        Self { interval: Period::seconds(20), timeout: Period::seconds(20) }
+    }
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { format: LogFormat::Auto, filter: LogFilter::default() }
+    }
+}
+
+impl Config {
+    /// The harnesses that this configuration names.
+    ///
+    /// # Errors
+    /// Every contradiction between names, addresses and the model.
+    pub fn directory(&self) -> Result<Directory, Vec<DirectoryProblem>> {
+        let model = (!self.model.name.is_empty()).then_some(self.model.name.as_str());
+        let remotes = self.harness.iter().map(|harness| harness.get().clone()).collect();
+        let options =
+            RemoteOptions { max_message_bytes: self.limits.max_message_size.get(), ..RemoteOptions::default() };
+        Directory::new(model, remotes, &options)
+    }
+
+    /// What each value alone does not show to be wrong.
+    fn contradictions(&self) -> Vec<Problem> {
+        let problems = self.directory().err().unwrap_or_default();
+        problems.into_iter().map(|problem| Problem::new("--harness", problem.to_string())).collect()
+    }
+}

@@ -1,0 +1,26 @@
+//! Where log lines go: to standard error, as text or as JSON.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::config::{LogConfig, LogFormat};
+
+/// Starts logging. A second call in one process changes nothing.
+pub fn init(config: &LogConfig) {
+    let json = match config.format {
+        LogFormat::Json => true,
+        LogFormat::Text => false,
+        LogFormat::Auto => !std::io::stderr().is_terminal(),
+    };
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = if json {
+        lines.json().flatten_event(true).with_span_list(false).boxed()
+    } else {
+        lines.with_ansi(std::io::stderr().is_terminal()).boxed()
+    };
+    // Fails only if a subscriber is already there: that of a test or of a program that embeds a node.
+    let _ = tracing_subscriber::registry().with(lines.with_filter(config.filter.targets())).try_init();
+}
