@@ -1,0 +1,82 @@
+//! The commands, one file each.
+
+mod create;
+mod exec;
+mod export;
+mod fork;
+mod get;
+mod list;
+mod replay;
+mod resume;
+mod suspend;
+mod verify;
+mod version;
+
+use clap::Subcommand;
+use client::Client;
+
+use crate::cli::{Cli, Common};
+use crate::connection::Connection;
+use crate::output::Output;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Create(create::Create),
+    List(list::List),
+    Get(get::Get),
+    Exec(exec::Exec),
+    Replay(replay::Replay),
+    Fork(fork::Fork),
+    Suspend(suspend::Suspend),
+    Resume(resume::Resume),
+    Verify(verify::Verify),
+    Export(export::Export),
+    Version(version::Version),
+}
+
+/// What a command works with.
+pub struct Context {
+    /// The host.
+    pub client: Client,
+    /// What was asked for besides the command's own flags.
+    pub common: Common,
+    /// Where its results go.
+    pub output: Output,
+}
+
+/// Runs the command of `cli`.
+pub async fn run(cli: Cli) -> anyhow::Result<()> {
+    let Cli { command, common } = cli;
+    let output = Output::stdout(common.output);
+    match command {
+        Command::Version(command) => command.run(output),
+        Command::Verify(verify::Verify { file: Some(file), .. }) => verify::offline(&file, output),
+        command => {
+            let (connection, client) = Connection::open(&common).await?;
+            let done = command.run(Context { client, common, output }).await;
+            connection.close().await;
+            done
+        }
+    }
+}
+
+impl Command {
+    async fn run(self, mut context: Context) -> anyhow::Result<()> {
+        let done = match self {
+            Self::Create(command) => command.run(&mut context).await,
+            Self::List(command) => command.run(&mut context).await,
+            Self::Get(command) => command.run(&mut context).await,
+            Self::Exec(command) => command.run(&mut context).await,
+            Self::Replay(command) => command.run(&mut context).await,
+            Self::Fork(command) => command.run(&mut context).await,
+            Self::Suspend(command) => command.run(&mut context).await,
+            Self::Resume(command) => command.run(&mut context).await,
+            Self::Verify(command) => command.run(&mut context).await,
+            Self::Export(command) => command.run(&mut context).await,
+            Self::Version(command) => return command.run(context.output),
+        };
+        // What a failed command printed before it failed is shown too.
+        context.output.end_line().and_then(|()| context.output.flush()).map_err(anyhow::Error::from).and(done)
+    }
+}

@@ -1,0 +1,109 @@
+use insta::assert_snapshot;
+use wire::event::Body;
+use wire::{ComputeState, Event, EventKind, LogRecord, Message, Part, ResourceMetadata, Session};
+
+use super::text::{Child, Described, Listed, Marked, Record};
+use super::*;
+
+fn output(format: Format) -> Output<Vec<u8>> {
+    Output { out: Vec::new(), format, interactive: false, inside_line: false }
+}
+
+fn printed(output: Output<Vec<u8>>) -> String {
+    String::from_utf8(output.out).unwrap()
+}
+
+fn session() -> Session {
+    let metadata = ResourceMetadata {
+        project: "default".into(),
+        name: "first try".into(),
+        uid: "sess-00112233445566778899aabb".into(),
+        ..Default::default()
+    };
+    Session {
+        metadata: Some(metadata),
+        harness: "echo".into(),
+        last_seq: 12,
+        parent_uid: "sess-parent".into(),
+        fork_seq: 11,
+        compute_state: ComputeState::ComputeCold.into(),
+        ..Default::default()
+    }
+}
+
+fn record(seq: i64, kind: EventKind, body: Option<Body>) -> LogRecord {
+    LogRecord { seq, event: Some(Event::new(kind, body)), ..Default::default() }
+}
+
+fn input(seq: i64) -> LogRecord {
+    let parts = vec![Part::text("two "), Part::data(Default::default()), Part::text("texts")];
+    record(seq, EventKind::EventInput, Some(Body::Message(Message { role: "user".into(), parts })))
+}
+
+#[test]
+fn sessions_print_as_the_contract_says() {
+    let session = session();
+    let lines = format!(
+        "{}\n{}\n{}\n{}",
+        Listed(&session),
+        Described(&session),
+        Marked { session: &session, by: "suspend" },
+        Child(&session)
+    );
+    assert_snapshot!(lines, @r"
+    sess-00112233445566778899aabb	last_seq=12	compute=COLD	harness=echo	name=first try
+    session sess-00112233445566778899aabb project=default name=first try harness=echo last_seq=12 compute=COLD
+    session sess-00112233445566778899aabb suspend compute=COMPUTE_COLD last_seq=12
+    child sess-00112233445566778899aabb parent=sess-parent fork_seq=11 name=first try
+    ");
+}
+
+#[test]
+fn a_session_without_anything_prints_too() {
+    assert_snapshot!(Described(&Session::default()), @"session  project= name= harness= last_seq=0 compute=STATE_UNSPECIFIED");
+    let newer = Session { compute_state: 77, ..Session::default() };
+    assert_snapshot!(Marked { session: &newer, by: "resume" }, @"session  resume compute=77 last_seq=0");
+}
+
+#[test]
+fn records_print_in_columns_with_the_text_of_messages() {
+    let mut output = output(Format::Text);
+    for record in [record(1, EventKind::EventExecutionStart, None), input(22), input(4444)] {
+        output.line(Record(&record), &record).unwrap();
+    }
+    assert_snapshot!(printed(output), @r"
+    seq=1   EVENT_EXECUTION_START
+    seq=22  EVENT_INPUT  user: two texts
+    seq=4444 EVENT_INPUT  user: two texts
+    ");
+}
+
+#[test]
+fn json_is_one_object_per_line_with_the_names_of_the_proto_files() {
+    let mut output = output(Format::Json);
+    output.line("", &input(2)).unwrap();
+    output.line("", &session()).unwrap();
+    assert_snapshot!(printed(output), @r#"
+    {"event":{"kind":"EVENT_INPUT","message":{"parts":[{"text":{"text":"two "}},{"data":{"data":{}}},{"text":{"text":"texts"}}],"role":"user"}},"seq":"2"}
+    {"compute_state":"COMPUTE_COLD","fork_seq":"11","harness":"echo","last_seq":"12","metadata":{"name":"first try","project":"default","uid":"sess-00112233445566778899aabb"},"parent_uid":"sess-parent"}
+    "#);
+}
+
+#[test]
+fn a_line_after_streamed_text_starts_on_its_own() {
+    let mut output = output(Format::Text);
+    for chunk in ["hel", "", "lo"] {
+        output.streamed(chunk).unwrap();
+    }
+    output.line("next", &()).unwrap();
+    output.streamed("ends itself\n").unwrap();
+    output.line("last", &()).unwrap();
+    assert_eq!(printed(output), "hello\nnext\nends itself\nlast\n");
+}
+
+#[test]
+fn a_reader_that_went_away_is_told_from_a_full_disk() {
+    let error = |kind| OutputError::from(io::Error::from(kind));
+    assert!(error(io::ErrorKind::BrokenPipe).is_closed());
+    assert!(!error(io::ErrorKind::StorageFull).is_closed());
+}

@@ -1,0 +1,111 @@
+//! The lines of registry.md §8.
+
+use std::fmt::{self, Display, Formatter};
+
+use wire::{ComputeState, LogRecord, Part, ResourceMetadata, Session, event};
+
+/// A session in a listing.
+pub struct Listed<'a>(pub &'a Session);
+
+/// A session on its own.
+pub struct Described<'a>(pub &'a Session);
+
+/// A session that was suspended or resumed.
+pub struct Marked<'a> {
+    pub session: &'a Session,
+    /// `suspend` or `resume`.
+    pub by: &'static str,
+}
+
+/// A child of a fork.
+pub struct Child<'a>(pub &'a Session);
+
+/// A record of a log.
+pub struct Record<'a>(pub &'a LogRecord);
+
+/// The uid of a session.
+pub fn uid(session: &Session) -> &str {
+    metadata(session).map_or("", |metadata| &metadata.uid)
+}
+
+fn name(session: &Session) -> &str {
+    metadata(session).map_or("", |metadata| &metadata.name)
+}
+
+fn project(session: &Session) -> &str {
+    metadata(session).map_or("", |metadata| &metadata.project)
+}
+
+fn metadata(session: &Session) -> Option<&ResourceMetadata> {
+    session.metadata.as_ref()
+}
+
+/// The name of the session's compute state; a number that has no name here stands for itself.
+struct Compute(i32);
+
+impl Display for Compute {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match ComputeState::try_from(self.0) {
+            Ok(state) => f.write_str(state.as_str_name()),
+            Err(_) => self.0.fmt(f),
+        }
+    }
+}
+
+/// The same without its prefix.
+struct ShortCompute(i32);
+
+impl Display for ShortCompute {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let name = Compute(self.0).to_string();
+        f.write_str(name.strip_prefix("COMPUTE_").unwrap_or(&name))
+    }
+}
+
+impl Display for Listed<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let session = self.0;
+        let (uid, name, compute) = (uid(session), name(session), ShortCompute(session.compute_state));
+        let Session { last_seq, harness, .. } = session;
+        write!(f, "{uid}\tlast_seq={last_seq}\tcompute={compute}\tharness={harness}\tname={name}")
+    }
+}
+
+impl Display for Described<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let session = self.0;
+        let (uid, name, project) = (uid(session), name(session), project(session));
+        let (compute, Session { last_seq, harness, .. }) = (ShortCompute(session.compute_state), session);
+        write!(f, "session {uid} project={project} name={name} harness={harness} last_seq={last_seq} compute={compute}")
+    }
+}
+
+impl Display for Marked<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { session, by } = self;
+        let (uid, compute) = (uid(session), Compute(session.compute_state));
+        write!(f, "session {uid} {by} compute={compute} last_seq={}", session.last_seq)
+    }
+}
+
+impl Display for Child<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let session = self.0;
+        let (uid, name) = (uid(session), name(session));
+        write!(f, "child {uid} parent={} fork_seq={} name={name}", session.parent_uid, session.fork_seq)
+    }
+}
+
+impl Display for Record<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let record = self.0;
+        write!(f, "seq={:<3}", record.seq)?;
+        let Some(event) = &record.event else { return Ok(()) };
+        write!(f, " {}", event.kind().as_str_name())?;
+        if let Some(event::Body::Message(message)) = &event.body {
+            write!(f, "  {}: ", message.role)?;
+            message.parts.iter().filter_map(Part::as_text).try_for_each(|text| f.write_str(text))?;
+        }
+        Ok(())
+    }
+}
