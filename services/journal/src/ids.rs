@@ -127,6 +127,11 @@ macro_rules! counter {
                 self.0
             }
 
+            /// A value that this journal stored.
+            pub(crate) fn stored(value: u64) -> Self {
+                Self(value)
+            }
+
             /// The next one.
             #[must_use]
             pub fn next(self) -> Self {

@@ -1,0 +1,233 @@
+//! Every key of the journal, in one place; `docs/journal-layout.md` has the table.
+
+mod tuple;
+
+use bytes::Bytes;
+use store::KeyRange;
+
+use crate::{Seq, SessionUid};
+use tuple::{Tuple, TupleReader};
+
+/// First element of every key, so that a store shared with something else is told apart.
+const ROOT: &str = "as";
+
+/// Families: the second element.
+const FORMAT: u64 = 0;
+const SESSION: u64 = 1;
+const LISTING: u64 = 2;
+const HARNESS: u64 = 3;
+
+/// Rows of a session: the element after its uid. The two that make up its state are neighbours, read as one range.
+const METADATA: u64 = 0;
+const HEAD: u64 = 1;
+const BATCH: u64 = 2;
+
+fn family(family: u64) -> Tuple {
+    Tuple::default().text(ROOT).uint(family)
+}
+
+/// The row that says which layout the journal has.
+pub(crate) fn format() -> Bytes {
+    family(FORMAT).key()
+}
+
+/// The registration of a harness.
+pub(crate) fn harness(name: &str) -> Bytes {
+    family(HARNESS).text(name).key()
+}
+
+/// The keys of one session.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionKeys(Tuple);
+
+impl SessionKeys {
+    pub(crate) fn new(uid: &SessionUid) -> Self {
+        Self(family(SESSION).text(uid.as_str()))
+    }
+
+    /// What never changes after creation.
+    pub(crate) fn metadata(&self) -> Bytes {
+        self.0.clone().uint(METADATA).key()
+    }
+
+    /// What every append moves.
+    pub(crate) fn head(&self) -> Bytes {
+        self.0.clone().uint(HEAD).key()
+    }
+
+    /// The metadata and the head, in this order.
+    pub(crate) fn state(&self) -> KeyRange {
+        KeyRange::new(self.metadata(), self.batches().key())
+    }
+
+    /// A batch of records that fits into one value, under the seq of its first record.
+    pub(crate) fn batch(&self, first: Seq) -> Bytes {
+        self.batches().uint(first.get()).key()
+    }
+
+    /// A piece of a batch that does not.
+    pub(crate) fn piece(&self, first: Seq, piece: Piece) -> Bytes {
+        self.batches().uint(first.get()).uint(piece.index).uint(piece.count).key()
+    }
+
+    /// Batches whose first record lies within `from..=to`, whole or in pieces.
+    pub(crate) fn batch_range(&self, from: Seq, to: Seq) -> KeyRange {
+        KeyRange::new(self.batch(from), self.batches().uint(to.get()).end())
+    }
+
+    fn batches(&self) -> Tuple {
+        self.0.clone().uint(BATCH)
+    }
+}
+
+/// Which part of a divided batch a row holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// From 0.
+    pub(crate) index: u64,
+    /// How many there are; at least 2.
+    pub(crate) count: u64,
+}
+
+/// What the key of a batch row says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BatchKey {
+    pub(crate) first: Seq,
+    /// `None` if the row is the whole batch.
+    pub(crate) piece: Option<Piece>,
+}
+
+impl BatchKey {
+    /// Reads a key of [`SessionKeys::batch_range`].
+    pub(crate) fn decode(key: &[u8]) -> Option<Self> {
+        let mut reader = TupleReader::new(key);
+        reader.text()?;
+        reader.uint()?;
+        reader.text()?;
+        reader.uint()?;
+        let first = Seq::from_wire(i64::try_from(reader.uint()?).ok()?)?;
+        let piece = match reader.is_empty() {
+            true => None,
+            false => Some(Piece { index: reader.uint()?, count: reader.uint()? }),
+        };
+        reader.is_empty().then_some(Self { first, piece })
+    }
+}
+
+/// A place in the order of listings: newest first, then by uid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// Unix nanoseconds.
+    pub(crate) create_time: i64,
+    /// Any text: a client's page token may name a session that never was.
+    pub(crate) uid: String,
+}
+
+impl Listed {
+    /// The row that lists a session under its project.
+    pub(crate) fn key(&self, project: &str) -> Bytes {
+        listing(project).uint(descending(self.create_time)).text(&self.uid).key()
+    }
+
+    /// Reads a key of [`listing_range`].
+    pub(crate) fn decode(key: &[u8]) -> Option<Self> {
+        let mut reader = TupleReader::new(key);
+        reader.text()?;
+        reader.uint()?;
+        reader.text()?;
+        let create_time = ascending(reader.uint()?);
+        let uid = reader.text()?;
+        reader.is_empty().then_some(Self { create_time, uid })
+    }
+}
+
+/// The listed sessions of a project, those after a place if one is given.
+pub(crate) fn listing_range(project: &str, after: Option<&Listed>) -> KeyRange {
+    let begin = match after {
+        Some(place) => [&place.key(project)[..], &[0]].concat().into(),
+        None => listing(project).key(),
+    };
+    KeyRange::new(begin, listing(project).end())
+}
+
+fn listing(project: &str) -> Tuple {
+    family(LISTING).text(project)
+}
+
+/// Maps times so that later ones sort first. Its own inverse, up to the type.
+fn descending(time: i64) -> u64 {
+    i64::MAX.abs_diff(time)
+}
+
+fn ascending(mapped: u64) -> i64 {
+    i64::MAX.wrapping_sub_unsigned(mapped)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn keys(uid: &str) -> SessionKeys {
+        SessionKeys::new(&SessionUid::parse(uid).unwrap())
+    }
+
+    fn seq(number: i64) -> Seq {
+        Seq::from_wire(number).unwrap()
+    }
+
+    #[test]
+    fn state_range_holds_the_two_rows_and_no_batch() {
+        let keys = keys("sess-a");
+        assert!(keys.state().contains(&keys.metadata()));
+        assert!(keys.state().contains(&keys.head()));
+        assert!(!keys.state().contains(&keys.batch(Seq::ZERO)));
+    }
+
+    #[test]
+    fn sessions_whose_uids_extend_each_other_share_no_range() {
+        let (short, long) = (keys("sess-a"), keys("sess-ab"));
+        assert!(!short.batch_range(Seq::ZERO, seq(i64::MAX)).contains(&long.batch(Seq::FIRST)));
+    }
+
+    proptest! {
+        #[test]
+        fn batch_ranges_hold_exactly_their_seqs(at in 0..i64::MAX, from in 0..i64::MAX, to in 0..i64::MAX) {
+            let keys = keys("sess-a");
+            let (at, from, to) = (seq(at), seq(from), seq(to));
+            let range = keys.batch_range(from, to);
+            prop_assert_eq!(range.contains(&keys.batch(at)), from <= at && at <= to);
+            let piece = Piece { index: 1, count: 2 };
+            prop_assert_eq!(range.contains(&keys.piece(at, piece)), from <= at && at <= to);
+        }
+
+        #[test]
+        fn batch_keys_read_back(first in 0..i64::MAX, index in 0..200_u64, count in 2..200_u64) {
+            let (first, piece) = (seq(first), Piece { index, count });
+            let keys = keys("sess-\u{1}");
+            prop_assert_eq!(BatchKey::decode(&keys.batch(first)), Some(BatchKey { first, piece: None }));
+            prop_assert_eq!(BatchKey::decode(&keys.piece(first, piece)), Some(BatchKey { first, piece: Some(piece) }));
+        }
+
+        #[test]
+        fn listings_sort_newest_first_then_by_uid(
+            left in (any::<i64>(), "[a-c]{0,3}"),
+            right in (any::<i64>(), "[a-c]{0,3}"),
+        ) {
+            let key = |(create_time, uid): &(i64, String)| Listed { create_time: *create_time, uid: uid.clone() }.key("p");
+            let expected = right.0.cmp(&left.0).then_with(|| left.1.cmp(&right.1));
+            prop_assert_eq!(key(&left).cmp(&key(&right)), expected);
+        }
+
+        #[test]
+        fn listings_read_back_and_a_page_starts_after_its_place(create_time in any::<i64>(), uid in "\\PC{0,8}") {
+            let place = Listed { create_time, uid };
+            let key = place.key("project");
+            prop_assert_eq!(Listed::decode(&key), Some(place.clone()));
+            prop_assert!(listing_range("project", None).contains(&key));
+            prop_assert!(!listing_range("project", Some(&place)).contains(&key));
+            prop_assert!(!listing_range("projects", None).contains(&key));
+        }
+    }
+}
