@@ -150,6 +150,11 @@ impl Seq {
     /// The first record.
     pub const FIRST: Self = Self(1);
 
+    /// The position before; the first is that of an empty log.
+    pub(crate) fn previous(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+
     /// The position `count` records later.
     #[must_use]
     pub fn plus(self, count: usize) -> Self {

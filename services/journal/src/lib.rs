@@ -1,8 +1,29 @@
 //! The record layer: sessions, records, fences and projections, written once over [`store::Store`].
+//!
+//! An append is one transaction, and so is a fork, whatever the length of the log and the number of children. What was
+//! acknowledged exists exactly once; what was refused does not exist. Safety against a second writer comes from the fence
+//! and from nothing else. `docs/journal-layout.md` has the table of keys.
 
+mod append;
+mod batch;
+mod error;
+mod fork;
 mod ids;
+mod journal;
 mod keys;
+mod lineage;
 mod projection;
+mod records;
+mod rows;
+mod sessions;
 
+pub use append::Writer;
+pub use error::{AppendError, Corrupt, CreateError, ForkError, JournalError, OpenError, TooLarge};
+pub use fork::NewChild;
 pub use ids::{ExecutionId, Fence, InvalidUid, Seq, SessionUid};
+pub use journal::Journal;
 pub use projection::{PendingApproval, Projection};
+pub use records::SeqRange;
+pub use sessions::{
+    InvalidPageToken, ListToken, NewOn, NewSession, PageRequest, PageSize, SessionPage, SessionState,
+};

@@ -17,7 +17,7 @@ use execution::{Execution, is_gated};
 
 /// Longest execution id, and id of a gated call, in bytes: the projection, a part of every batch while a gate is open,
 /// must stay far below the size of a value.
-const MAX_ID_BYTES: usize = 16_384;
+pub(crate) const MAX_ID_BYTES: usize = 16_384;
 
 /// The state of a session after some record of its log.
 #[derive(Clone, PartialEq, prost::Message)]

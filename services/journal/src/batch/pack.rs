@@ -1,0 +1,95 @@
+//! From events to rows.
+
+use bytes::Bytes;
+use prost::Message;
+use prost::length_delimiter_len;
+use store::{KeyValue, limits};
+use wire::{ContentHash, Event};
+
+use super::{HASH_BYTES, HeaderRow};
+use crate::keys::{Piece, SessionKeys};
+use crate::rows::WriterToken;
+use crate::{Fence, Projection, Seq};
+
+/// Bytes of a value that are neither projection, hash nor event: the tags, lengths and scalars of the header.
+const FRAMING_BYTES: usize = 64;
+
+/// Collects the events of an append and divides them into the rows that hold them.
+pub(crate) struct Packer<'a> {
+    keys: &'a SessionKeys,
+    fence: Fence,
+    writer: WriterToken,
+    open: Option<OpenBatch>,
+    rows: Vec<KeyValue>,
+}
+
+struct OpenBatch {
+    first: Seq,
+    before: Bytes,
+    hashes: Vec<u8>,
+    events: Vec<u8>,
+}
+
+impl<'a> Packer<'a> {
+    /// Begins an append by `writer` under `fence`.
+    pub(crate) fn new(keys: &'a SessionKeys, fence: Fence, writer: WriterToken) -> Self {
+        Self { keys, fence, writer, open: None, rows: Vec::new() }
+    }
+
+    /// Adds the next record; `before` is the projection of the log that ends before it.
+    pub(crate) fn push(&mut self, seq: Seq, hash: &ContentHash, event: &Event, before: &Projection) {
+        if let Some(full) = self.open.take_if(|batch| !batch.has_room_for(event)) {
+            self.close(full);
+        }
+        let batch = self.open.get_or_insert_with(|| OpenBatch::begin(seq, before));
+        batch.hashes.extend_from_slice(hash.as_bytes());
+        event.encode_length_delimited(&mut batch.events).expect("invariant: a vector has room");
+    }
+
+    /// The rows, in key order.
+    pub(crate) fn finish(mut self) -> Vec<KeyValue> {
+        if let Some(last) = self.open.take() {
+            self.close(last);
+        }
+        self.rows
+    }
+
+    fn close(&mut self, batch: OpenBatch) {
+        let first = batch.first;
+        let value = batch.encode(self.fence, self.writer);
+        if value.len() <= limits::VALUE_BYTES {
+            self.rows.push(KeyValue { key: self.keys.batch(first), value });
+            return;
+        }
+        let count = value.len().div_ceil(limits::VALUE_BYTES) as u64;
+        let mut rest = value;
+        for index in 0..count {
+            let value = rest.split_to(rest.len().min(limits::VALUE_BYTES));
+            self.rows.push(KeyValue { key: self.keys.piece(first, Piece { index, count }), value });
+        }
+    }
+}
+
+impl OpenBatch {
+    fn begin(first: Seq, before: &Projection) -> Self {
+        Self { first, before: before.encode_to_vec().into(), hashes: Vec::new(), events: Vec::new() }
+    }
+
+    fn has_room_for(&self, event: &Event) -> bool {
+        let size = event.encoded_len();
+        let added = HASH_BYTES + length_delimiter_len(size) + size;
+        FRAMING_BYTES + self.before.len() + self.hashes.len() + self.events.len() + added <= limits::VALUE_BYTES
+    }
+
+    fn encode(self, fence: Fence, writer: WriterToken) -> Bytes {
+        let header = HeaderRow {
+            fence: fence.get(),
+            writer: writer.get(),
+            before: self.before,
+            hashes: self.hashes.into(),
+        };
+        let mut value = header.encode_length_delimited_to_vec();
+        value.extend_from_slice(&self.events);
+        value.into()
+    }
+}

@@ -1,0 +1,184 @@
+//! What can go wrong, one enum per operation.
+
+use store::{LimitExceeded, StoreError, TransactError};
+use thiserror::Error;
+
+/// A row cannot be read. Something other than this journal wrote it, or a newer version did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a {what} row of the journal cannot be decoded")]
+pub struct Corrupt {
+    /// The kind of row.
+    pub what: &'static str,
+}
+
+/// Something does not fit into the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{what} of {size} bytes exceeds the journal's limit of {limit}")]
+pub struct TooLarge {
+    /// What is too large.
+    pub what: &'static str,
+    /// Its size in bytes.
+    pub size: usize,
+    /// The limit in bytes.
+    pub limit: usize,
+}
+
+impl From<LimitExceeded> for TooLarge {
+    fn from(LimitExceeded { what, size, limit }: LimitExceeded) -> Self {
+        Self { what, size, limit }
+    }
+}
+
+/// The journal could not be read or written, whatever was asked of it.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A row cannot be read.
+    #[error(transparent)]
+    Corrupt(#[from] Corrupt),
+    /// Other transactions were always faster; nothing was written.
+    #[error("journal is contended: gave up after {attempts} attempts")]
+    Contended {
+        /// Attempts made.
+        attempts: u32,
+    },
+}
+
+/// A journal could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// It has a layout that this version does not know.
+    #[error("journal has format {found}, this version reads format {supported}: use a newer version")]
+    Format {
+        /// The journal's format.
+        found: u32,
+        /// The only one supported.
+        supported: u32,
+    },
+    /// It could not be read or written.
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
+/// A session could not be created.
+#[derive(Debug, Error)]
+pub enum CreateError {
+    /// The harness is static here, but its name is registered (registry.md §4).
+    #[error("harness {0} is configured here and registered as well")]
+    HarnessCollision(String),
+    /// The harness has no registration.
+    #[error("harness {0} is not registered")]
+    HarnessNotRegistered(String),
+    /// The harness was retired.
+    #[error("harness {0} is retired and takes no new sessions")]
+    HarnessRetired(String),
+    /// Its metadata is too large.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// The session may or may not exist.
+    #[error("it is not known whether the session was created")]
+    Unknown,
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
+/// Records could not be appended, or the right to append could not be gained.
+#[derive(Debug, Error)]
+pub enum AppendError {
+    /// There is no such session.
+    #[error("no such session")]
+    NoSession,
+    /// The head is not where the writer expects it: somebody else has appended.
+    #[error("session has moved on")]
+    Conflict,
+    /// Somebody else has taken the session over.
+    #[error("session was taken over by another writer")]
+    Fenced,
+    /// An event has no canonical form; nothing was written.
+    #[error("event cannot be recorded: {0}")]
+    NotCanonical(#[from] wire::NotCanonical),
+    /// The events do not fit into one transaction, or an id not into a row; nothing was written.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// The events may or may not have been appended. The log tells.
+    #[error("it is not known whether the append succeeded")]
+    Unknown,
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
+/// A session could not be forked; no child exists.
+#[derive(Debug, Error)]
+pub enum ForkError {
+    /// There is no such parent.
+    #[error("no such session")]
+    NoSession,
+    /// The parent has no such record yet.
+    #[error("fork point lies beyond the head of the session")]
+    BeyondHead,
+    /// A child's metadata, or all children together, are too large.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// The children may or may not exist.
+    #[error("it is not known whether the fork succeeded")]
+    Unknown,
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
+macro_rules! journal_failures {
+    ($($error:ident)*) => {$(
+        impl From<JournalError> for $error {
+            fn from(error: JournalError) -> Self {
+                Self::Journal(error)
+            }
+        }
+
+        impl From<Corrupt> for $error {
+            fn from(error: Corrupt) -> Self {
+                Self::Journal(error.into())
+            }
+        }
+    )*};
+}
+
+macro_rules! write_outcomes {
+    ($($error:ident)*) => {$(
+        impl From<TransactError<$error>> for $error {
+            fn from(error: TransactError<$error>) -> Self {
+                match error {
+                    TransactError::Aborted(error) => error,
+                    TransactError::Exhausted { attempts } => Self::Journal(JournalError::Contended { attempts }),
+                    TransactError::Unknown => Self::Unknown,
+                    TransactError::Store(StoreError::Limit(limit)) => Self::TooLarge(limit.into()),
+                    TransactError::Store(error) => Self::Journal(error.into()),
+                }
+            }
+        }
+    )*};
+}
+
+journal_failures!(OpenError CreateError AppendError ForkError);
+write_outcomes!(CreateError AppendError ForkError);
+
+impl From<TransactError<JournalError>> for JournalError {
+    fn from(error: TransactError<JournalError>) -> Self {
+        match error {
+            TransactError::Aborted(error) => error,
+            TransactError::Exhausted { attempts } => Self::Contended { attempts },
+            // Only reads come here, and the outcome of a read is always known.
+            TransactError::Unknown => StoreError::Unavailable("commits go unanswered".to_owned()).into(),
+            TransactError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// Ends a transaction with an error of the operation.
+pub(crate) fn refuse<E>(error: impl Into<E>) -> TransactError<E> {
+    TransactError::Aborted(error.into())
+}

@@ -1,0 +1,73 @@
+//! Reading records: in windows, each in a transaction of its own, so that a slow reader keeps nothing open.
+
+mod reader;
+
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
+use wire::LogRecord;
+
+pub(crate) use reader::batch_of;
+
+use crate::error::JournalError;
+use crate::{Journal, Seq, SessionUid};
+use reader::Reader;
+
+/// Records by seq, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeqRange {
+    /// The first.
+    pub from: Seq,
+    /// The last; `None` stands for the head as of the beginning of the read.
+    pub to: Option<Seq>,
+}
+
+impl SeqRange {
+    /// The whole log.
+    pub const ALL: Self = Self { from: Seq::FIRST, to: None };
+
+    /// Everything from `from` on.
+    #[must_use]
+    pub fn from(from: Seq) -> Self {
+        Self { from, to: None }
+    }
+
+    /// Reads a request's `from_seq` and `to_seq` (journal.md §11): 0 and less stand for the first record, and a
+    /// `to_seq` of 0 for the head.
+    #[must_use]
+    pub fn from_wire(from: i64, to: i64) -> Self {
+        let from = Seq::from_wire(from).unwrap_or_default().max(Seq::FIRST);
+        let to = if to == 0 { None } else { Some(Seq::from_wire(to).unwrap_or_default()) };
+        Self { from, to }
+    }
+}
+
+impl Journal {
+    /// The records of a session in seq order, none if there is no such session. Holds a bounded window in memory.
+    pub fn records(&self, uid: &SessionUid, range: SeqRange) -> BoxStream<'static, Result<LogRecord, JournalError>> {
+        let reader = Reader::open(self.store.clone(), uid.clone(), range);
+        let batches = stream::once(reader).try_filter_map(async |reader| Ok(reader)).map_ok(|reader| {
+            stream::try_unfold(reader, |mut reader| async move {
+                Ok(reader.next_batch().await?.map(|records| (records, reader)))
+            })
+        });
+        batches.try_flatten().map_ok(|records| stream::iter(records.into_iter().map(Ok))).try_flatten().boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_as_replay_requests_mean_them() {
+        let range = |from, to| {
+            let range = SeqRange::from_wire(from, to);
+            (range.from.get(), range.to.map(Seq::get))
+        };
+        assert_eq!(range(0, 0), (1, None));
+        assert_eq!(range(-5, 7), (1, Some(7)));
+        assert_eq!(range(i64::MIN, i64::MIN), (1, Some(0)));
+        assert_eq!(range(3, -1), (3, Some(0)));
+        assert_eq!(range(i64::MAX, i64::MAX), (i64::MAX as u64, Some(i64::MAX as u64)));
+    }
+}

@@ -1,0 +1,180 @@
+//! One read of a log, window by window.
+
+use std::collections::VecDeque;
+use std::vec::IntoIter;
+
+use futures::FutureExt;
+use store::{Isolation, KeyValue, Page, RangeRead, Store, TransactError, Transaction};
+use wire::LogRecord;
+
+use super::SeqRange;
+use crate::batch::{Assembler, Batch, View};
+use crate::error::{Corrupt, JournalError, refuse};
+use crate::keys::{BatchKey, SessionKeys};
+use crate::lineage::{self, Stretch};
+use crate::sessions::read_state;
+use crate::{Seq, SessionUid};
+
+/// Soft bound of a window: it ends with the row that reaches it.
+const WINDOW_BYTES: usize = 256 * 1024;
+/// A batch is missing, or not where it should be.
+const GAP: Corrupt = Corrupt { what: "record batch" };
+
+/// A position in a log.
+pub(super) struct Reader {
+    store: Store,
+    /// What is still to be read; the first is being read if it has been entered.
+    stretches: VecDeque<Stretch>,
+    entered: bool,
+    /// The first record to return; the one before it is read for its hash.
+    from: Seq,
+    /// The next record to read.
+    next: Seq,
+    view: View,
+    /// What is left of the window.
+    rows: IntoIter<KeyValue>,
+    /// The window after it.
+    rest: Option<RangeRead>,
+    assembler: Assembler,
+}
+
+impl Reader {
+    /// `None` if there is nothing to read.
+    pub(super) async fn open(store: Store, uid: SessionUid, range: SeqRange) -> Result<Option<Self>, JournalError> {
+        let state = store
+            .transact(|transaction, _| {
+                let uid = uid.clone();
+                async move { read_state::<JournalError>(transaction, uid).await }.boxed()
+            })
+            .await?;
+        let Some(state) = state else { return Ok(None) };
+        let from = range.from.max(Seq::FIRST);
+        let to = range.to.map_or(state.last_seq(), |to| to.min(state.last_seq()));
+        if from > to {
+            return Ok(None);
+        }
+        let next = from.previous().max(Seq::FIRST);
+        Ok(Some(Self {
+            store,
+            stretches: lineage::stretches(&uid, state.row(), next, to)?.into(),
+            entered: false,
+            from,
+            next,
+            view: View::default(),
+            rows: IntoIter::default(),
+            rest: None,
+            assembler: Assembler::default(),
+        }))
+    }
+
+    /// The records of the next batch that has some in the range.
+    pub(super) async fn next_batch(&mut self) -> Result<Option<Vec<LogRecord>>, JournalError> {
+        while let Some(stretch) = self.stretches.front().cloned() {
+            if self.next > stretch.to {
+                self.stretches.pop_front();
+                self.entered = false;
+                continue;
+            }
+            if !self.entered {
+                self.enter(&stretch).await?;
+            }
+            let Some(row) = self.next_row().await? else { return Err(GAP.into()) };
+            let Some(batch) = self.assembler.push(row)? else { continue };
+            let records = self.take(batch, &stretch)?;
+            if !records.is_empty() {
+                return Ok(Some(records));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn enter(&mut self, stretch: &Stretch) -> Result<(), JournalError> {
+        let keys = SessionKeys::new(&stretch.holder);
+        let (begin, next) = (stretch.begin, self.next);
+        let first = match begin == next {
+            true => begin,
+            false => {
+                self.store
+                    .transact(|transaction, _| {
+                        let keys = keys.clone();
+                        async move { first_of_batch::<JournalError>(transaction, &keys, begin, next).await }.boxed()
+                    })
+                    .await?
+            }
+        };
+        self.rows = IntoIter::default();
+        self.rest = Some(window(&keys, first, stretch.to));
+        self.entered = true;
+        Ok(())
+    }
+
+    fn take(&mut self, batch: Batch, stretch: &Stretch) -> Result<Vec<LogRecord>, Corrupt> {
+        if batch.first() > self.next || batch.last() < self.next {
+            return Err(GAP);
+        }
+        self.next = batch.last().min(stretch.to).next();
+        self.view.inherited = stretch.inherited;
+        batch.records(self.from, stretch.to, &mut self.view)
+    }
+
+    async fn next_row(&mut self) -> Result<Option<KeyValue>, JournalError> {
+        loop {
+            if let Some(row) = self.rows.next() {
+                return Ok(Some(row));
+            }
+            let Some(read) = self.rest.take() else { return Ok(None) };
+            let page = self.read(&read).await?;
+            self.rest = read.after(&page);
+            self.rows = page.rows.into_iter();
+        }
+    }
+
+    async fn read(&self, read: &RangeRead) -> Result<Page, JournalError> {
+        let page = self
+            .store
+            .transact::<_, JournalError, _>(|transaction, _| {
+                let read = read.clone();
+                async move { Ok(transaction.get_range(&read, Isolation::Snapshot).await?) }.boxed()
+            })
+            .await?;
+        Ok(page)
+    }
+}
+
+/// The batch that holds the record `seq`, which a session of these keys wrote, the first of its own being `begin`.
+pub(crate) async fn batch_of<E: From<Corrupt>>(
+    transaction: &mut Transaction,
+    keys: &SessionKeys,
+    begin: Seq,
+    seq: Seq,
+) -> Result<Batch, TransactError<E>> {
+    let first = first_of_batch(transaction, keys, begin, seq).await?;
+    let mut assembler = Assembler::default();
+    let mut rest = Some(window(keys, first, first));
+    while let Some(read) = rest {
+        let page = transaction.get_range(&read, Isolation::Snapshot).await?;
+        rest = read.after(&page);
+        for row in page.rows {
+            if let Some(batch) = assembler.push(row).map_err(refuse)? {
+                return Ok(batch);
+            }
+        }
+    }
+    Err(refuse(GAP))
+}
+
+async fn first_of_batch<E: From<Corrupt>>(
+    transaction: &mut Transaction,
+    keys: &SessionKeys,
+    begin: Seq,
+    seq: Seq,
+) -> Result<Seq, TransactError<E>> {
+    let read = RangeRead::backward(keys.batch_range(begin, seq)).limit(1);
+    let page = transaction.get_range(&read, Isolation::Snapshot).await?;
+    let key = page.rows.first().and_then(|row| BatchKey::decode(&row.key));
+    key.map(|key| key.first).ok_or_else(|| refuse(GAP))
+}
+
+fn window(keys: &SessionKeys, first: Seq, last: Seq) -> RangeRead {
+    RangeRead { byte_limit: WINDOW_BYTES, ..RangeRead::forward(keys.batch_range(first, last)) }
+}

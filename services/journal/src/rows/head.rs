@@ -1,0 +1,128 @@
+//! The head of a session: what every append reads and moves.
+
+use bytes::Bytes;
+use prost::Message;
+use wire::ContentHash;
+
+use super::{decode, decode_hash};
+use crate::error::Corrupt;
+use crate::{Fence, Projection, Seq};
+
+/// Tells one writer from all others, whatever fence they believe to hold: by it a mint or an append whose commit went
+/// unanswered recognises itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WriterToken(u64);
+
+impl WriterToken {
+    pub(crate) fn mint(env: &env::Env) -> Self {
+        Self(env.random_u64())
+    }
+
+    pub(crate) fn stored(token: u64) -> Self {
+        Self(token)
+    }
+
+    pub(crate) fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// The end of a log, and who may append to it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Head {
+    pub(crate) last_seq: Seq,
+    /// The content hash at `last_seq`.
+    pub(crate) hash: Option<ContentHash>,
+    /// The highest fence minted.
+    pub(crate) fence: Fence,
+    /// Who minted it.
+    pub(crate) writer: WriterToken,
+    /// Unix nanoseconds.
+    pub(crate) update_time: i64,
+    pub(crate) projection: Projection,
+}
+
+impl Head {
+    /// The head of a session that was just created.
+    pub(crate) fn empty(now: i64) -> Self {
+        Self {
+            last_seq: Seq::ZERO,
+            hash: None,
+            fence: Fence::default(),
+            writer: WriterToken(0),
+            update_time: now,
+            projection: Projection::default(),
+        }
+    }
+
+    /// The same head under the next fence.
+    pub(crate) fn minted(&self, writer: WriterToken, now: i64) -> Self {
+        Self { fence: self.fence.next(), writer, update_time: now, ..self.clone() }
+    }
+
+    pub(crate) fn encode(&self) -> Bytes {
+        HeadRow {
+            last_seq: self.last_seq.get(),
+            hash: self.hash.map_or_else(Vec::new, |hash| hash.as_bytes().to_vec()),
+            fence: self.fence.get(),
+            writer: self.writer.get(),
+            update_time: self.update_time,
+            projection: Some(self.projection.clone()),
+        }
+        .encode_to_vec()
+        .into()
+    }
+
+    pub(crate) fn decode(value: &[u8]) -> Result<Self, Corrupt> {
+        let row: HeadRow = decode("head", value)?;
+        Ok(Self {
+            last_seq: Seq::stored(row.last_seq),
+            hash: decode_hash("head", &row.hash)?,
+            fence: Fence::stored(row.fence),
+            writer: WriterToken(row.writer),
+            update_time: row.update_time,
+            projection: row.projection.unwrap_or_default(),
+        })
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct HeadRow {
+    #[prost(uint64, tag = "1")]
+    last_seq: u64,
+    #[prost(bytes = "vec", tag = "2")]
+    hash: Vec<u8>,
+    #[prost(uint64, tag = "3")]
+    fence: u64,
+    #[prost(fixed64, tag = "4")]
+    writer: u64,
+    #[prost(int64, tag = "5")]
+    update_time: i64,
+    #[prost(message, optional, tag = "6")]
+    projection: Option<Projection>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_read_back() {
+        let head = Head {
+            last_seq: Seq::stored(7),
+            hash: Some(ContentHash::from_bytes([9; 32])),
+            fence: Fence::stored(3),
+            ..Head::empty(1_700_000_000_000_000_000)
+        };
+        let minted = head.minted(WriterToken(u64::MAX), 5);
+        assert_eq!(Head::decode(&head.encode()), Ok(head));
+        assert_eq!(minted.fence, Fence::stored(4));
+        assert_eq!(Head::decode(&minted.encode()), Ok(minted));
+    }
+
+    #[test]
+    fn a_head_that_cannot_be_decoded_is_corrupt_and_not_empty() {
+        assert!(Head::decode(&[0x12, 0x01, 0x00]).is_err(), "a hash of one byte");
+        assert!(Head::decode(&[0xff]).is_err(), "no protobuf");
+    }
+}

@@ -1,0 +1,119 @@
+//! Creating a session.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use store::{Transaction, TransactError};
+use wire::{IdentityRef, Origin};
+
+use super::{SessionState, check, check_size, exists, write_metadata};
+use crate::error::{CreateError, refuse};
+use crate::keys::{self, SessionKeys};
+use crate::rows::{self, HarnessRow, HarnessState, Head, SessionRow};
+use crate::{Journal, SessionUid};
+
+/// Longest name of a harness, which is looked up by key.
+const MAX_HARNESS_BYTES: usize = 1_024;
+
+/// A session to be created. Nothing in it is optional: defaults are the caller's.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// Tenant or namespace.
+    pub project: String,
+    /// Display name.
+    pub name: String,
+    /// The harness's registry name.
+    pub harness: String,
+    /// Where that harness is defined.
+    pub harness_source: NewOn,
+    /// Label only.
+    pub model: String,
+    /// Free.
+    pub labels: BTreeMap<String, String>,
+    /// Free, inherited by forks.
+    pub annotations: BTreeMap<String, String>,
+    /// Not stored if it says nothing.
+    pub origin: Option<Origin>,
+    /// Not stored if it names nobody.
+    pub identity: Option<IdentityRef>,
+}
+
+/// Where the harness of a new session is defined, hence which registration must or must not exist (registry.md §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewOn {
+    /// In this host's configuration: refused if the name is registered as well.
+    Static,
+    /// In the registry: refused unless the registration exists and is active.
+    Registered,
+}
+
+impl Journal {
+    /// Creates a session. That its harness may take it is checked in the same transaction.
+    ///
+    /// # Errors
+    /// [`CreateError`].
+    pub async fn create(&self, new: NewSession) -> Result<SessionState, CreateError> {
+        let uid = SessionUid::mint(&self.env);
+        let now = self.env.unix_nanos();
+        let source = new.harness_source;
+        let row = new.into_row(now);
+        check_size(&row)?;
+        check("harness name", row.harness.len(), MAX_HARNESS_BYTES)?;
+        let state = Arc::new(SessionState::new(uid, row, Head::empty(now)));
+        self.store
+            .transact(|transaction, attempt| {
+                let state = Arc::clone(&state);
+                async move {
+                    if attempt.maybe_committed && exists(transaction, state.uid()).await? {
+                        return Ok(());
+                    }
+                    check_harness(transaction, state.harness(), source).await?;
+                    write_metadata(transaction, state.uid(), state.row());
+                    transaction.set(&SessionKeys::new(state.uid()).head(), &state.head().encode());
+                    Ok(())
+                }
+                .boxed()
+            })
+            .await?;
+        Ok(Arc::unwrap_or_clone(state))
+    }
+}
+
+impl NewSession {
+    fn into_row(self, now: i64) -> SessionRow {
+        SessionRow {
+            project: self.project,
+            name: self.name,
+            harness: self.harness,
+            model: self.model,
+            labels: self.labels,
+            annotations: self.annotations,
+            origin: self.origin.filter(|origin| *origin != Origin::default()),
+            identity: self.identity.filter(|identity| !identity.is_empty()),
+            create_time: now,
+            ..SessionRow::default()
+        }
+    }
+}
+
+async fn check_harness(
+    transaction: &mut Transaction,
+    name: &str,
+    source: NewOn,
+) -> Result<(), TransactError<CreateError>> {
+    let Some(value) = transaction.get(&keys::harness(name)).await? else {
+        return match source {
+            NewOn::Static => Ok(()),
+            NewOn::Registered => Err(refuse(CreateError::HarnessNotRegistered(name.to_owned()))),
+        };
+    };
+    if source == NewOn::Static {
+        return Err(refuse(CreateError::HarnessCollision(name.to_owned())));
+    }
+    let row: HarnessRow = rows::decode("harness", &value).map_err(refuse)?;
+    match row.state() {
+        HarnessState::Active => Ok(()),
+        HarnessState::Retired | HarnessState::Unspecified => Err(refuse(CreateError::HarnessRetired(name.to_owned()))),
+    }
+}
