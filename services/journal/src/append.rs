@@ -7,7 +7,7 @@ mod writer;
 use std::sync::Arc;
 
 use futures::FutureExt;
-use store::{Attempt, Transaction, TransactError};
+use store::{Attempt, TransactError, Transaction};
 use wire::{Event, LogRecord};
 
 pub use writer::Writer;

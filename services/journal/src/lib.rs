@@ -24,6 +24,4 @@ pub use ids::{ExecutionId, Fence, InvalidUid, Seq, SessionUid};
 pub use journal::Journal;
 pub use projection::{PendingApproval, Projection};
 pub use records::SeqRange;
-pub use sessions::{
-    InvalidPageToken, ListToken, NewOn, NewSession, PageRequest, PageSize, SessionPage, SessionState,
-};
+pub use sessions::{InvalidPageToken, ListToken, NewOn, NewSession, PageRequest, PageSize, SessionPage, SessionState};

@@ -80,11 +80,7 @@ mod tests {
         let grandchild = child_of(&uid("b"), &child, 15);
         assert_eq!(
             held(&uid("c"), &grandchild, 1, 20),
-            [
-                ("a".to_owned(), 1, 1, 10, true),
-                ("b".to_owned(), 11, 11, 15, true),
-                ("c".to_owned(), 16, 16, 20, false),
-            ]
+            [("a".to_owned(), 1, 1, 10, true), ("b".to_owned(), 11, 11, 15, true), ("c".to_owned(), 16, 16, 20, false),]
         );
         assert_eq!(held(&uid("c"), &grandchild, 12, 13), [("b".to_owned(), 11, 12, 13, true)]);
     }

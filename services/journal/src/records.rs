@@ -3,7 +3,7 @@
 mod reader;
 
 use futures::stream::{self, BoxStream};
-use futures::{StreamExt, TryStreamExt};
+use futures::{Stream, StreamExt, TryStreamExt};
 use wire::LogRecord;
 
 pub(crate) use reader::batch_of;
@@ -45,13 +45,19 @@ impl Journal {
     /// The records of a session in seq order, none if there is no such session. Holds a bounded window in memory.
     pub fn records(&self, uid: &SessionUid, range: SeqRange) -> BoxStream<'static, Result<LogRecord, JournalError>> {
         let reader = Reader::open(self.store.clone(), uid.clone(), range);
-        let batches = stream::once(reader).try_filter_map(async |reader| Ok(reader)).map_ok(|reader| {
-            stream::try_unfold(reader, |mut reader| async move {
-                Ok(reader.next_batch().await?.map(|records| (records, reader)))
-            })
-        });
-        batches.try_flatten().map_ok(|records| stream::iter(records.into_iter().map(Ok))).try_flatten().boxed()
+        stream::once(reader).map_ok(batches).try_flatten().map_ok(each).try_flatten().boxed()
     }
+}
+
+fn batches(reader: Reader) -> impl Stream<Item = Result<Vec<LogRecord>, JournalError>> {
+    stream::try_unfold(reader, |mut reader| async move {
+        let batch = reader.next_batch().await?;
+        Ok(batch.map(|records| (records, reader)))
+    })
+}
+
+fn each(records: Vec<LogRecord>) -> impl Stream<Item = Result<LogRecord, JournalError>> {
+    stream::iter(records.into_iter().map(Ok))
 }
 
 #[cfg(test)]

@@ -82,12 +82,8 @@ impl OpenBatch {
     }
 
     fn encode(self, fence: Fence, writer: WriterToken) -> Bytes {
-        let header = HeaderRow {
-            fence: fence.get(),
-            writer: writer.get(),
-            before: self.before,
-            hashes: self.hashes.into(),
-        };
+        let header =
+            HeaderRow { fence: fence.get(), writer: writer.get(), before: self.before, hashes: self.hashes.into() };
         let mut value = header.encode_length_delimited_to_vec();
         value.extend_from_slice(&self.events);
         value.into()

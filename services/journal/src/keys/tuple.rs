@@ -135,7 +135,7 @@ mod tests {
             let mut reader = TupleReader::new(&key);
             for element in &elements {
                 match element {
-                    Element::Text(text) => prop_assert_eq!(reader.text().as_ref(), Some(text)),
+                    Element::Text(text) => prop_assert_eq!(reader.text(), Some(text.clone())),
                     Element::Uint(number) => prop_assert_eq!(reader.uint(), Some(*number)),
                 }
             }

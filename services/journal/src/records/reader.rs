@@ -39,24 +39,19 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// `None` if there is nothing to read.
-    pub(super) async fn open(store: Store, uid: SessionUid, range: SeqRange) -> Result<Option<Self>, JournalError> {
+    /// Begins a read of what there is now.
+    pub(super) async fn open(store: Store, uid: SessionUid, range: SeqRange) -> Result<Self, JournalError> {
         let state = store
             .transact(|transaction, _| {
                 let uid = uid.clone();
                 async move { read_state::<JournalError>(transaction, uid).await }.boxed()
             })
             .await?;
-        let Some(state) = state else { return Ok(None) };
         let from = range.from.max(Seq::FIRST);
-        let to = range.to.map_or(state.last_seq(), |to| to.min(state.last_seq()));
-        if from > to {
-            return Ok(None);
-        }
         let next = from.previous().max(Seq::FIRST);
-        Ok(Some(Self {
+        let mut reader = Self {
             store,
-            stretches: lineage::stretches(&uid, state.row(), next, to)?.into(),
+            stretches: VecDeque::new(),
             entered: false,
             from,
             next,
@@ -64,7 +59,14 @@ impl Reader {
             rows: IntoIter::default(),
             rest: None,
             assembler: Assembler::default(),
-        }))
+        };
+        if let Some(state) = state {
+            let to = range.to.map_or(state.last_seq(), |to| to.min(state.last_seq()));
+            if from <= to {
+                reader.stretches = lineage::stretches(&uid, state.row(), next, to)?.into();
+            }
+        }
+        Ok(reader)
     }
 
     /// The records of the next batch that has some in the range.

@@ -18,10 +18,6 @@ impl WriterToken {
         Self(env.random_u64())
     }
 
-    pub(crate) fn stored(token: u64) -> Self {
-        Self(token)
-    }
-
     pub(crate) fn get(self) -> u64 {
         self.0
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::FutureExt;
-use store::{Transaction, TransactError};
+use store::{TransactError, Transaction};
 use wire::{IdentityRef, Origin};
 
 use super::{SessionState, check, check_size, exists, write_metadata};

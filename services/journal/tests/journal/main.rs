@@ -1,0 +1,5 @@
+//! The promises of the journal, tested through its public interface.
+#![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
+
+mod append;
+mod support;

@@ -1,0 +1,69 @@
+//! Journals, sessions and events for the tests.
+
+use env::Env;
+use futures::TryStreamExt;
+use journal::{Journal, NewOn, NewSession, SeqRange, SessionUid};
+use store::{Engine, Store};
+use wire::event::Body;
+use wire::verify::Verifier;
+use wire::{Event, EventKind, ExecutionStart, HarnessEnd, LogRecord, Message};
+
+pub async fn open(engine: impl Engine) -> Journal {
+    open_seeded(engine, 1).await
+}
+
+pub async fn open_seeded(engine: impl Engine, seed: u64) -> Journal {
+    let env = Env::seeded(seed);
+    Journal::open(Store::new(engine, env.clone()), env).await.unwrap()
+}
+
+pub async fn in_memory() -> Journal {
+    open(store::memory::Memory::default()).await
+}
+
+pub fn new_session(project: &str) -> NewSession {
+    NewSession {
+        project: project.to_owned(),
+        name: "a name".to_owned(),
+        harness: "echo".to_owned(),
+        harness_source: NewOn::Static,
+        model: "model".to_owned(),
+        labels: [("label".to_owned(), "1".to_owned())].into(),
+        annotations: [("annotation".to_owned(), "2".to_owned())].into(),
+        origin: None,
+        identity: None,
+    }
+}
+
+pub async fn create(journal: &Journal) -> SessionUid {
+    journal.create(new_session("default")).await.unwrap().uid().clone()
+}
+
+pub fn text_event(text: impl Into<String>) -> Event {
+    Event::new(EventKind::EventOutput, Body::Message(Message::text("assistant", text))).of_execution("e1")
+}
+
+pub fn start_event(execution: &str, input_count: i64) -> Event {
+    let start = ExecutionStart { input_count: Some(input_count), ..ExecutionStart::default() };
+    Event::new(EventKind::EventExecutionStart, Body::ExecutionStart(start)).of_execution(execution)
+}
+
+pub fn end_event(execution: &str) -> Event {
+    let end = HarnessEnd { state: "COMPLETED".to_owned(), ..HarnessEnd::default() };
+    Event::new(EventKind::EventEnd, Body::End(end)).of_execution(execution)
+}
+
+pub async fn read(journal: &Journal, uid: &SessionUid, range: SeqRange) -> Vec<LogRecord> {
+    journal.records(uid, range).try_collect().await.unwrap()
+}
+
+pub async fn read_all(journal: &Journal, uid: &SessionUid) -> Vec<LogRecord> {
+    read(journal, uid, SeqRange::ALL).await
+}
+
+pub fn assert_verifies(records: &[LogRecord]) {
+    let mut verifier = Verifier::new();
+    for record in records {
+        verifier.check(record).unwrap();
+    }
+}
