@@ -1,0 +1,10 @@
+//! The adapters between the turn engine and harnesses, in process and over sockets.
+
+mod actors;
+mod built_in;
+mod conformance;
+mod describing;
+mod failing;
+mod flow;
+mod framing;
+mod network;
