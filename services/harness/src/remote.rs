@@ -9,6 +9,7 @@ mod options;
 use async_trait::async_trait;
 use controller::ports::{HarnessChannel, HarnessPlacement, HarnessUnavailable};
 
+pub(crate) use address::unix_path;
 pub use address::{AddressProblem, HarnessAddress, InvalidAddress};
 pub use options::RemoteOptions;
 

@@ -93,8 +93,8 @@ impl fmt::Display for HarnessAddress {
 }
 
 fn target(text: &str) -> Result<Target, AddressProblem> {
-    if let Some(path) = text.strip_prefix("unix:") {
-        return unix(path.strip_prefix("//").unwrap_or(path));
+    if let Some(path) = unix_path(text) {
+        return path.map(Target::Unix);
     }
     if let Some(rest) = text.strip_prefix("dns://") {
         let (resolver, endpoint) = rest.split_once('/').ok_or(AddressProblem::Dns)?;
@@ -104,11 +104,12 @@ fn target(text: &str) -> Result<Target, AddressProblem> {
     if text.contains("://") { Err(AddressProblem::Scheme) } else { tcp(text) }
 }
 
-fn unix(path: &str) -> Result<Target, AddressProblem> {
-    if path.is_empty() || path.len() > MAX_SOCKET_PATH || path.contains('\0') {
-        return Err(AddressProblem::Path);
-    }
-    Ok(Target::Unix(path.into()))
+/// The path in an address of a Unix socket; `None` if it is another kind of address.
+pub(crate) fn unix_path(text: &str) -> Option<Result<PathBuf, AddressProblem>> {
+    let path = text.strip_prefix("unix:")?;
+    let path = path.strip_prefix("//").unwrap_or(path);
+    let possible = !path.is_empty() && path.len() <= MAX_SOCKET_PATH && !path.contains('\0');
+    Some(possible.then(|| path.into()).ok_or(AddressProblem::Path))
 }
 
 fn tcp(endpoint: &str) -> Result<Target, AddressProblem> {

@@ -8,3 +8,4 @@ mod failing;
 mod flow;
 mod framing;
 mod network;
+mod node;

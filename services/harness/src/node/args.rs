@@ -1,0 +1,39 @@
+//! Flags and environment.
+
+use clap::{Parser, ValueEnum};
+
+use super::ListenAddress;
+
+/// Serves one of the built-in harnesses to session hosts.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "harnessnode", version)]
+pub struct Args {
+    /// Where to serve the harness: host:port, :port for every interface, or unix:///path.
+    ///
+    /// A Unix path is guarded by the lock file <path>.lock, which stays behind when the process ends.
+    #[arg(long, env = "HARNESS_ADDR", default_value = ":80")]
+    pub addr: ListenAddress,
+
+    /// Where to answer HTTP readiness probes with "ok": host:port or :port.
+    #[arg(long, env = "HARNESS_READYZ", default_value = ":8081")]
+    pub readyz: ListenAddress,
+
+    /// Which harness.
+    #[arg(long, env = "HARNESS_KIND", value_enum, default_value = "echo")]
+    pub kind: Kind,
+
+    /// The model that chat asks for.
+    #[arg(long, env = "HARNESS_MODEL")]
+    pub model: Option<String>,
+}
+
+/// The built-in harnesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Says what it was told.
+    Echo,
+    /// Holds a conversation; needs a model.
+    Chat,
+    /// Counts its turns in memory.
+    Counter,
+}
