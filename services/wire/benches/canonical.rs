@@ -95,3 +95,10 @@ fn d_decode_json_and_verify(bencher: Bencher, sample: Sample) {
         Verifier::new().check(&record)
     });
 }
+
+/// The same as `b`, by `serde_jcs`: why our own writer stands here (docs/decisions/0001-canonical-writer.md).
+#[divan::bench(args = SAMPLES)]
+fn e_serde_jcs_and_hash(bencher: Bencher, sample: Sample) {
+    let event = sample.event();
+    bencher.bench(|| serde_jcs::to_vec(black_box(&event)).map(Sha256::digest));
+}

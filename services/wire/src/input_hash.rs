@@ -185,3 +185,6 @@ fn tool_choice(choice: &ToolChoice, text: &mut Text) -> Result {
     text.raw("{\"Mode\":").string(mode);
     text.raw(",\"Name\":").string(&choice.name).raw("}").ok()
 }
+
+#[cfg(test)]
+mod tests;

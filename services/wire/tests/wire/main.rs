@@ -1,0 +1,16 @@
+//! What the crate promises, seen from outside.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod canonical;
+mod chain;
+mod contract;
+mod hostile;
+mod input_hash;
+mod json;
+mod legacy;
+mod normalise;
+mod oracle;
+mod properties;
+mod strategy;
+mod timestamp;
+mod vectors;
