@@ -1,5 +1,8 @@
 //! The turn engine of a session host and the operations built on it. No sockets, no SQL, no keys.
 
+mod host;
 pub mod log;
 pub mod ports;
 pub mod turn;
+
+pub use host::{CallContext, ErrorClass, Host, HostError, HostParts, InvalidDecision, InvalidFork};

@@ -1,0 +1,98 @@
+//! The operations of a session host, one file each, over the journal and the [ports](crate::ports).
+
+mod admission;
+mod approve;
+mod context;
+mod create;
+mod driver;
+mod error;
+mod exec;
+mod fork;
+mod guard;
+mod logs;
+mod query;
+mod resume;
+mod routing;
+mod run;
+mod suspend;
+mod updates;
+
+use std::sync::Arc;
+
+use env::{Env, TaskKind, Tasks};
+use journal::{InvalidUid, Journal, SessionState, SessionUid};
+
+pub use context::CallContext;
+pub use error::{ErrorClass, HostError, InvalidDecision, InvalidFork};
+
+use crate::ports::{HarnessDirectory, ModelProvider, ToolExecutor};
+use context::Bounds;
+use guard::Guards;
+use logs::Logs;
+
+/// What a host is made of.
+pub struct HostParts {
+    /// Where sessions live.
+    pub journal: Journal,
+    /// Clock and randomness.
+    pub env: Env,
+    /// Runs the turns; its request cancellation interrupts them when the node drains.
+    pub tasks: Tasks,
+    /// The harnesses served here.
+    pub harnesses: Arc<dyn HarnessDirectory>,
+    /// Completes model requests.
+    pub models: Arc<dyn ModelProvider>,
+    /// Runs tool calls, if the operator configured an executor.
+    pub tools: Option<Arc<dyn ToolExecutor>>,
+    /// Project of sessions created without one, and of list requests without one.
+    pub default_project: String,
+}
+
+/// A session host: everything behind the Sessions service. Cheap to clone; clones are the same host.
+#[derive(Clone)]
+pub struct Host {
+    parts: Arc<HostParts>,
+    guards: Guards,
+    logs: Logs,
+}
+
+impl Host {
+    /// A host of these parts.
+    #[must_use]
+    pub fn new(parts: HostParts) -> Self {
+        let logs = Logs::new(parts.journal.clone());
+        Self { parts: Arc::new(parts), guards: Guards::default(), logs }
+    }
+
+    fn journal(&self) -> &Journal {
+        &self.parts.journal
+    }
+
+    fn harnesses(&self) -> &dyn HarnessDirectory {
+        &*self.parts.harnesses
+    }
+
+    /// What may end a call early.
+    fn bounds(&self, call: &CallContext) -> Bounds {
+        Bounds::new(call, self.parts.tasks.cancelled(TaskKind::Request))
+    }
+
+    /// The session named by a request.
+    async fn session(&self, uid: &str) -> Result<SessionState, HostError> {
+        let uid = session_uid(uid)?;
+        self.state(&uid).await
+    }
+
+    /// The session's present state.
+    async fn state(&self, uid: &SessionUid) -> Result<SessionState, HostError> {
+        self.journal().session(uid).await?.ok_or(HostError::UnknownSession)
+    }
+}
+
+/// Reads the uid in a request.
+fn session_uid(text: &str) -> Result<SessionUid, HostError> {
+    SessionUid::parse(text).map_err(|invalid| match invalid {
+        InvalidUid::Empty => HostError::EmptySession,
+        InvalidUid::Impossible => HostError::UnknownSession,
+    })
+}

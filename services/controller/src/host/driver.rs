@@ -1,0 +1,156 @@
+//! Performs what a [`Turn`] asks for: the only place where the turn engine meets I/O.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use env::Env;
+use journal::{AppendError, ExecutionId, Journal, Seq, SessionUid, Writer};
+use wire::{Event, LogRecord, ModelCall, ToolCall};
+
+use super::context::Bounds;
+use super::updates::{Deltas, Updates};
+use crate::ports::{
+    HarnessChannel, HarnessConnection, HarnessFailure, HostFrame, ModelProvider, ToolExecutor, TurnStart,
+};
+use crate::turn::{Action, Input, LostWriter, Refusal, Turn, TurnEnd};
+
+/// How long a harness that was told to park may take to say so.
+const PARK_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long opening the execution's stream may take; the harness has just described itself on the same connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a turn runs against.
+pub(super) struct Driver<'a> {
+    pub(super) journal: &'a Journal,
+    pub(super) env: &'a Env,
+    pub(super) models: &'a dyn ModelProvider,
+    pub(super) tools: Option<&'a dyn ToolExecutor>,
+    pub(super) bounds: &'a Bounds,
+    pub(super) session: SessionUid,
+    pub(super) execution: ExecutionId,
+    pub(super) writer: &'a mut Writer,
+    pub(super) updates: &'a mut Updates,
+    /// Everything the turn appends, in order.
+    pub(super) appended: &'a mut Vec<LogRecord>,
+}
+
+impl Driver<'_> {
+    /// Runs `turn` to its end on the harness behind `channel`.
+    pub(super) async fn run(mut self, mut turn: Turn, channel: Box<dyn HarnessChannel>, start: TurnStart) -> TurnEnd {
+        let bounds = self.bounds;
+        let (mut connection, mut action) = match bounds.or_interrupted(connect(channel, start)).await {
+            Ok(Ok(connection)) => (connection, turn.start()),
+            Ok(Err(failure)) => (Unconnected::boxed(), turn.on(failed(failure))),
+            Err(interruption) => (Unconnected::boxed(), turn.on(Input::Interrupted(interruption))),
+        };
+        loop {
+            let done = match action {
+                Action::Finish(end) => return end,
+                // A commit under way is never abandoned.
+                Action::Append(events) => Ok(self.append(events).await),
+                Action::CallModel(call) => bounds.or_interrupted(self.call_model(&call)).await,
+                Action::CallTool(call) => bounds.or_interrupted(self.call_tool(&call)).await,
+                Action::Send(frame) => bounds.or_interrupted(send(&mut *connection, frame)).await,
+                Action::ReadHarness => bounds.or_interrupted(self.read(&mut *connection)).await,
+                Action::ReadParked => bounds.or_interrupted(self.read_parked(&mut *connection)).await,
+            };
+            action = turn.on(done.unwrap_or_else(Input::Interrupted));
+        }
+    }
+
+    async fn read(&self, connection: &mut dyn HarnessConnection) -> Input {
+        match connection.next().await {
+            Ok(Some(event)) => Input::Event { event, fresh_id: env::execution_id(self.env) },
+            Ok(None) => Input::Closed,
+            Err(failure) => failed(failure),
+        }
+    }
+
+    async fn read_parked(&self, connection: &mut dyn HarnessConnection) -> Input {
+        tokio::time::timeout(PARK_TIMEOUT, self.read(connection))
+            .await
+            .unwrap_or_else(|_elapsed| Input::HarnessFailed("it did not park in time".into()))
+    }
+
+    async fn append(&mut self, events: Vec<Event>) -> Input {
+        match self.journal.append(self.writer, events).await {
+            Ok(records) => {
+                let first = records.first().and_then(|record| Seq::from_wire(record.seq)).unwrap_or_default();
+                self.updates.records(&records).await;
+                self.appended.extend(records);
+                Input::Appended(first)
+            }
+            Err(error) => Input::Refused(refusal(error)),
+        }
+    }
+
+    async fn call_model(&mut self, call: &ModelCall) -> Input {
+        let mut deltas = Deltas { updates: self.updates, execution: &self.execution };
+        match self.models.complete(call, &mut deltas).await {
+            Ok(completion) => {
+                if completion.streamed {
+                    self.updates.delta(&self.execution, String::new(), true).await;
+                }
+                Input::ModelAnswered(completion.message)
+            }
+            Err(error) => Input::ModelFailed(error.0),
+        }
+    }
+
+    async fn call_tool(&self, call: &ToolCall) -> Input {
+        match self.tools {
+            None => Input::NoToolExecutor,
+            Some(tools) => match tools.execute(&self.session, call).await {
+                Ok(result) => Input::ToolAnswered(result),
+                Err(error) => Input::ToolFailed(error.0),
+            },
+        }
+    }
+}
+
+async fn connect(
+    channel: Box<dyn HarnessChannel>,
+    start: TurnStart,
+) -> Result<Box<dyn HarnessConnection>, HarnessFailure> {
+    tokio::time::timeout(CONNECT_TIMEOUT, channel.connect(start))
+        .await
+        .unwrap_or_else(|_elapsed| Err(HarnessFailure("it did not take the turn in time".into())))
+}
+
+async fn send(connection: &mut dyn HarnessConnection, frame: HostFrame) -> Input {
+    connection.send(frame).await.map_or_else(failed, |()| Input::Sent)
+}
+
+/// Stands where a connection could not be opened.
+struct Unconnected;
+
+impl Unconnected {
+    fn boxed() -> Box<dyn HarnessConnection> {
+        Box::new(Self)
+    }
+}
+
+#[async_trait]
+impl HarnessConnection for Unconnected {
+    async fn send(&mut self, _: HostFrame) -> Result<(), HarnessFailure> {
+        Err(HarnessFailure("it is not connected".into()))
+    }
+
+    async fn next(&mut self) -> Result<Option<Event>, HarnessFailure> {
+        Err(HarnessFailure("it is not connected".into()))
+    }
+}
+
+fn failed(failure: HarnessFailure) -> Input {
+    Input::HarnessFailed(failure.0)
+}
+
+fn refusal(error: AppendError) -> Refusal {
+    match error {
+        AppendError::Conflict | AppendError::NoSession => Refusal::Lost(LostWriter::Conflict),
+        AppendError::Fenced => Refusal::Lost(LostWriter::Fenced),
+        AppendError::Unknown => Refusal::Lost(LostWriter::Unknown),
+        AppendError::Journal(error) => Refusal::Failed(error.to_string()),
+        AppendError::NotCanonical(_) | AppendError::TooLarge(_) => Refusal::Unrecordable(error.to_string()),
+    }
+}

@@ -1,0 +1,152 @@
+//! Resume: finishes the interrupted turn of a session (execution.md §7.2, §7.3).
+
+use journal::{ExecutionId, SessionState};
+use wire::event::Body;
+use wire::{ApprovalRequest, Event, EventKind, ExecRequest, ResumeRequest, Session};
+
+use super::admission::{Admitted, admit, resumability};
+use super::context::Bounds;
+use super::logs::SessionLog;
+use super::routing::{Route, refuse_pinned, resolve, resolve_recorded};
+use super::run::{ReadyTurn, resume_event};
+use super::updates::Updates;
+use super::{CallContext, Host, HostError};
+use crate::log::{ResumePlan, ResumeStep, TurnSpan};
+use crate::ports::TurnStart;
+use crate::turn::Turn;
+
+impl Host {
+    /// Runs the interrupted turn from its records, or only marks the session as resumed if none is pending.
+    ///
+    /// # Errors
+    /// What the order of checks in execution.md §7.2 refuses, a failed turn, or a lost race.
+    pub async fn resume(&self, request: ResumeRequest, call: CallContext) -> Result<Session, HostError> {
+        let known = self.session(&request.session).await?;
+        let _guard = self.guards.try_take(known.uid())?;
+        let state = self.state(known.uid()).await?;
+        let bounds = self.bounds(&call);
+        self.resume_guarded(&state, &call, &bounds, &mut Updates::none()).await?;
+        Ok(self.state(known.uid()).await?.to_wire())
+    }
+
+    /// Exec without inputs on a turn with approvals: resumes that turn (execution.md §3.2).
+    pub(super) async fn recover_approval(
+        &self,
+        state: &SessionState,
+        request: &ExecRequest,
+        call: &CallContext,
+        bounds: &Bounds,
+        updates: &mut Updates,
+    ) -> Result<(), HostError> {
+        updates.session(state).await;
+        let _guard = self.guards.try_take(state.uid())?;
+        let state = self.state(state.uid()).await?;
+        bounds.check()?;
+        if request.expected_last_seq.is_some_and(|expected| expected != state.last_seq().to_wire()) {
+            return Err(HostError::Conflict);
+        }
+        self.resume_guarded(&state, call, bounds, updates).await?;
+        self.final_session(&state, updates).await
+    }
+
+    async fn resume_guarded(
+        &self,
+        state: &SessionState,
+        call: &CallContext,
+        bounds: &Bounds,
+        updates: &mut Updates,
+    ) -> Result<(), HostError> {
+        let log = self.logs.load(state).await?;
+        let plan = log.index.plan_resume().map_err(HostError::Log)?;
+        let route = self.resume_route(state, &plan)?;
+        match plan.step {
+            ResumeStep::AwaitDecision(_) => {
+                self.logs.keep(state.uid(), log);
+                Ok(())
+            }
+            ResumeStep::RepairRequest { execution, tool_call_id } => {
+                let request = approval_request(&execution, tool_call_id);
+                self.append_marker(state, log, request, updates).await
+            }
+            ResumeStep::Refuse(error) => Err(HostError::Log(error)),
+            ResumeStep::NothingPending => {
+                admit(&route, bounds).await?;
+                self.append_marker(state, log, resume_event(), updates).await
+            }
+            ResumeStep::Run(span) => {
+                let admitted = admit(&route, bounds).await?;
+                check_version(&plan.harness_version, &admitted.descriptor.version)?;
+                self.run_recorded(state, log, &span, admitted, (call, bounds), updates).await
+            }
+        }
+    }
+
+    /// A pending turn runs on the harness it was recorded on, if that may run turns of this session.
+    fn resume_route(&self, state: &SessionState, plan: &ResumePlan) -> Result<Route, HostError> {
+        let stored = state.harness();
+        let Some(recorded) = &plan.harness else { return resolve(self.harnesses(), stored) };
+        let route = resolve_recorded(self.harnesses(), recorded)?;
+        if recorded != stored {
+            refuse_pinned(self.harnesses(), stored, recorded)?;
+            super::routing::refuse_stateless(self.harnesses(), stored, &route)?;
+        }
+        Ok(route)
+    }
+
+    async fn run_recorded(
+        &self,
+        state: &SessionState,
+        log: SessionLog,
+        span: &TurnSpan,
+        admitted: Admitted,
+        (call, bounds): (&CallContext, &Bounds),
+        updates: &mut Updates,
+    ) -> Result<(), HostError> {
+        let uid = state.uid();
+        let recorded = span.read(uid, &log.history).map_err(HostError::Log)?;
+        let writer = self.journal().mint(uid).await?;
+        if writer.head() != state.last_seq() {
+            return Err(HostError::Conflict);
+        }
+        let start = TurnStart {
+            session: uid.clone(),
+            execution: recorded.execution.clone(),
+            history: log.history.prefix(recorded.history_len),
+            inputs: recorded.inputs,
+            config: recorded.config,
+            resume_from_seq: recorded.resume_from_seq,
+            request_id: call.request_id.clone(),
+        };
+        let turn = Turn::recover(recorded.execution, recorded.recording, resumability(&admitted.descriptor));
+        self.run_turn(ReadyTurn { turn, start, channel: admitted.channel, bounds, writer, log }, updates).await?;
+        Ok(())
+    }
+
+    /// Appends one record under a fence of its own.
+    async fn append_marker(
+        &self,
+        state: &SessionState,
+        mut log: SessionLog,
+        event: Event,
+        updates: &mut Updates,
+    ) -> Result<(), HostError> {
+        let (_, records) = self.journal().take_over(state.uid(), state.last_seq(), vec![event]).await?;
+        updates.records(&records).await;
+        log.extend(records);
+        self.logs.keep(state.uid(), log);
+        Ok(())
+    }
+}
+
+fn approval_request(execution: &ExecutionId, tool_call_id: String) -> Event {
+    let request = ApprovalRequest { tool_call_id, ..ApprovalRequest::default() };
+    Event::new(EventKind::EventApprovalRequest, Body::Approval(request)).of_execution(execution.as_str())
+}
+
+/// An empty recorded version was never told; an empty served one differs from every recorded one.
+fn check_version(recorded: &str, served: &str) -> Result<(), HostError> {
+    if recorded.is_empty() || recorded == served {
+        return Ok(());
+    }
+    Err(HostError::VersionMismatch { recorded: recorded.into(), served: served.into() })
+}

@@ -1,0 +1,62 @@
+//! Which harness runs (execution.md §2.2).
+
+use wire::Resumability;
+
+use super::HostError;
+use crate::ports::{HarnessDirectory, HarnessSource, Registered, ServedHarness};
+
+/// A harness chosen to run a turn.
+#[derive(Debug)]
+pub(super) struct Route {
+    /// Its registry name, recorded with the turn.
+    pub(super) name: String,
+    pub(super) harness: ServedHarness,
+}
+
+/// Chooses the harness of a session whose stored name is `stored`, for a request that may override it for one turn.
+pub(super) fn route(directory: &dyn HarnessDirectory, stored: &str, override_name: &str) -> Result<Route, HostError> {
+    let stored = if stored.is_empty() { directory.default_name() } else { stored };
+    if override_name.is_empty() || override_name == stored {
+        return resolve(directory, stored);
+    }
+    refuse_pinned(directory, stored, override_name)?;
+    let route = resolve(directory, override_name)?;
+    refuse_stateless(directory, stored, &route)?;
+    Ok(route)
+}
+
+/// The harness that an interrupted turn was recorded on.
+pub(super) fn resolve_recorded(directory: &dyn HarnessDirectory, recorded: &str) -> Result<Route, HostError> {
+    resolve(directory, recorded).map_err(|error| match error {
+        HostError::UnknownHarness(name) => HostError::RecordedHarnessNotServed(name),
+        other => other,
+    })
+}
+
+/// A session whose harness lives in memory is not run by one that replays.
+pub(super) fn refuse_stateless(directory: &dyn HarnessDirectory, stored: &str, route: &Route) -> Result<(), HostError> {
+    let in_memory = |harness: &ServedHarness| harness.resumability == Resumability::RequiresMemorySnapshot;
+    if directory.find(stored).is_some_and(|found| in_memory(&found)) && !in_memory(&route.harness) {
+        return Err(HostError::HarnessStateless(route.name.clone()));
+    }
+    Ok(())
+}
+
+/// The harness served under `name`, unless it is isolated.
+pub(super) fn resolve(directory: &dyn HarnessDirectory, name: &str) -> Result<Route, HostError> {
+    let harness = directory.find(name).ok_or_else(|| HostError::UnknownHarness(name.into()))?;
+    if let HarnessSource::Registered(Registered::Isolated(reason)) = &harness.source {
+        return Err(HostError::HarnessIsolated { name: name.into(), reason: reason.clone() });
+    }
+    Ok(Route { name: name.into(), harness })
+}
+
+/// A turn may leave its session's harness only between static ones.
+pub(super) fn refuse_pinned(directory: &dyn HarnessDirectory, stored: &str, requested: &str) -> Result<(), HostError> {
+    let registered =
+        |name: &str| directory.find(name).is_some_and(|found| matches!(found.source, HarnessSource::Registered(_)));
+    if registered(stored) || registered(requested) {
+        return Err(HostError::HarnessPinned { stored: stored.into(), requested: requested.into() });
+    }
+    Ok(())
+}

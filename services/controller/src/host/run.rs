@@ -1,0 +1,110 @@
+//! Running a turn to its end, new or recorded, and parking it at a gate.
+
+use journal::{SessionState, Writer};
+use wire::event::Body;
+use wire::{Event, EventKind, Lifecycle, LogRecord, lifecycle};
+
+use super::context::Bounds;
+use super::driver::Driver;
+use super::logs::SessionLog;
+use super::updates::Updates;
+use super::{Host, HostError};
+use crate::ports::{HarnessChannel, TurnStart};
+use crate::turn::{LostWriter, Turn, TurnEnd};
+
+/// A turn that may now run: its START is recorded and its fence minted.
+pub(super) struct ReadyTurn<'a> {
+    pub(super) turn: Turn,
+    pub(super) start: TurnStart,
+    pub(super) channel: Box<dyn HarnessChannel>,
+    pub(super) bounds: &'a Bounds,
+    pub(super) writer: Writer,
+    /// The log up to the writer's head.
+    pub(super) log: SessionLog,
+}
+
+/// How a turn ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Completed,
+    Parked,
+}
+
+impl Host {
+    /// Runs a turn and keeps what it added to the log.
+    pub(super) async fn run_turn(&self, ready: ReadyTurn<'_>, updates: &mut Updates) -> Result<Ended, HostError> {
+        let ReadyTurn { turn, start, channel, bounds, mut writer, mut log } = ready;
+        let mut appended = Vec::new();
+        let driver = Driver {
+            journal: self.journal(),
+            env: &self.parts.env,
+            models: &*self.parts.models,
+            tools: self.parts.tools.as_deref(),
+            bounds,
+            session: start.session.clone(),
+            execution: start.execution.clone(),
+            writer: &mut writer,
+            updates,
+            appended: &mut appended,
+        };
+        let end = driver.run(turn, channel, start).await;
+        let outcome = match end {
+            TurnEnd::Completed => Ok(Ended::Completed),
+            TurnEnd::Parked(_) => self.park(&mut writer, updates, &mut appended).await.map(|()| Ended::Parked),
+            TurnEnd::Failed(failure) => Err(failure.into()),
+            TurnEnd::Lost(lost) => Err(lost.into()),
+        };
+        log.extend(appended);
+        self.logs.keep(writer.uid(), log);
+        outcome
+    }
+
+    /// The harness has parked and closed: the compute is put away under the turn's own fence (execution.md §9.2).
+    async fn park(
+        &self,
+        writer: &mut Writer,
+        updates: &mut Updates,
+        appended: &mut Vec<LogRecord>,
+    ) -> Result<(), HostError> {
+        let suspend = suspend_event(writer.uid().as_str());
+        let records = self.journal().append(writer, vec![suspend]).await?;
+        updates.records(&records).await;
+        appended.extend(records);
+        Ok(())
+    }
+
+    /// Tells the client how the session stands at the end of a park or a recovery.
+    pub(super) async fn final_session(&self, state: &SessionState, updates: &mut Updates) -> Result<(), HostError> {
+        updates.session(&self.state(state.uid()).await?).await;
+        Ok(())
+    }
+}
+
+/// SUSPEND as the local and the remote placement write it: the session is its own snapshot (execution.md §10).
+pub(super) fn suspend_event(uid: &str) -> Event {
+    let suspend = Lifecycle {
+        kind: lifecycle::Kind::LifecycleSuspend.into(),
+        snapshot_local: uid.to_owned(),
+        ..Lifecycle::default()
+    };
+    lifecycle_event(suspend)
+}
+
+/// The marker of a resumption.
+pub(super) fn resume_event() -> Event {
+    lifecycle_event(Lifecycle { kind: lifecycle::Kind::LifecycleResume.into(), ..Lifecycle::default() })
+}
+
+fn lifecycle_event(lifecycle: Lifecycle) -> Event {
+    Event::new(EventKind::EventLifecycle, Body::Lifecycle(lifecycle))
+}
+
+impl From<LostWriter> for HostError {
+    fn from(lost: LostWriter) -> Self {
+        match lost {
+            LostWriter::Conflict => Self::Conflict,
+            LostWriter::Fenced => Self::Fenced,
+            LostWriter::Unknown => Self::OutcomeUnknown,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What was acknowledged survives.
+
+use std::process::Command;
+use std::time::Duration;
+
+use support::{BOUND, NodeBuilder};
+
+#[tokio::test]
+async fn acknowledged_record_is_readable_after_every_process_was_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    let builder = NodeBuilder::new(directory.path());
+    let mut node = builder.start().await;
+    let mut api = node.api().await;
+    let session = api.create("echo").await.metadata.unwrap().uid;
+    for turn in 0..10 {
+        let acknowledged = api.turn(&session, &format!("turn {turn}")).await;
+        node.kill();
+        node = builder.start().await;
+        api = node.api().await;
+        let log = api.log(&session).await;
+        assert!(log.ends_with(&acknowledged), "turn {turn} was acknowledged and is gone");
+    }
+}
+
+/// Follows the node's system calls: between the last write to the journal's log and the bytes that tell the client, the
+/// log is synchronised.
+#[tokio::test]
+async fn journal_is_synchronised_before_the_acknowledgement() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        println!("NOT RUN: strace is not installed");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let node = NodeBuilder::new(directory.path()).start().await;
+    let mut api = node.api().await;
+    let session = api.create("echo").await.metadata.unwrap().uid;
+
+    let trace = directory.path().join("trace");
+    let mut strace = Command::new("strace")
+        .args(["-f", "-y", "-s", "64", "-e", "trace=pwrite64,fdatasync,fsync,write,writev,sendto,sendmsg", "-o"])
+        .arg(&trace)
+        .args(["-p", &node.pid().to_string()])
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until_attached(&mut strace).await;
+    api.turn(&session, "traced").await;
+    rustix::process::kill_process(rustix::process::Pid::from_child(&strace), rustix::process::Signal::INT).unwrap();
+    strace.wait().unwrap();
+
+    let trace = std::fs::read_to_string(trace).unwrap();
+    let (mut unsynchronised, mut commits, mut answers) = (false, 0, 0);
+    for line in trace.lines() {
+        if line.contains("pwrite64(") && line.contains("-wal>") {
+            unsynchronised = true;
+        } else if (line.contains("fdatasync(") || line.contains("fsync(")) && line.contains("-wal>") {
+            unsynchronised = false;
+            commits += 1;
+        } else if line.contains("TCP") || line.contains("socket:") {
+            assert!(!unsynchronised, "an answer left before its commit was synchronised: {line}");
+            answers += 1;
+        }
+    }
+    assert!(commits >= 4 && answers >= 4, "the turn was not traced: {commits} commits, {answers} answers");
+}
+
+async fn wait_until_attached(strace: &mut std::process::Child) {
+    use std::io::{BufRead, BufReader};
+    let stderr = strace.stderr.take().unwrap();
+    let attached = tokio::task::spawn_blocking(move || {
+        let mut lines = BufReader::new(stderr).lines();
+        let seen = lines.by_ref().map_while(Result::ok).any(|line| line.contains("attached"));
+        // strace must not block on a pipe that nobody reads.
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+        seen
+    });
+    let attached = tokio::time::timeout(BOUND.max(Duration::from_secs(10)), attached).await;
+    assert!(matches!(attached, Ok(Ok(true))), "strace did not attach");
+}

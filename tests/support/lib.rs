@@ -1,0 +1,27 @@
+//! Actors of the black-box suites: nodes as real processes, model servers, harnesses. Every wait has a bound.
+
+mod model_server;
+mod node;
+mod scale;
+mod session;
+
+pub use model_server::ModelServer;
+pub use node::{Failpoint, NodeBuilder, NodeProcess};
+pub use scale::{rounds, seeds};
+pub use session::{Api, connect, kinds, text};
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Longest wait for anything that a test expects to happen.
+pub const BOUND: Duration = Duration::from_secs(30);
+
+/// A binary of this workspace, built in the profile of the running test.
+#[must_use]
+pub fn binary(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a running test has a path");
+    let profile = test.ancestors().nth(2).expect("test binaries live in <profile>/deps");
+    let path = profile.join(name);
+    assert!(path.exists(), "{} is not built: run `cargo build --workspace --bins` in the same profile", path.display());
+    path
+}

@@ -1,0 +1,62 @@
+//! A chat-completions server on loopback that answers at once and counts its calls.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use env::{TaskKind, Tasks};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// A model server. Stops when the test's runtime ends.
+#[derive(Clone)]
+pub struct ModelServer {
+    address: String,
+    calls: Arc<AtomicUsize>,
+}
+
+impl ModelServer {
+    /// Starts one on a free port.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
+        let address = listener.local_addr().expect("a bound listener has an address").to_string();
+        let calls = Arc::new(AtomicUsize::new(0));
+        let app = Router::new().route("/chat/completions", post(complete)).with_state(Arc::clone(&calls));
+        Tasks::default().spawn("model server", TaskKind::Background, async move {
+            axum::serve(listener, app).await.expect("the model server runs");
+        });
+        Self { address, calls }
+    }
+
+    /// What `--model-base-url` takes.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Requests received so far.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
+    }
+}
+
+/// Streams `answer to <last message>` in two chunks.
+async fn complete(State(calls): State<Arc<AtomicUsize>>, Json(request): Json<Value>) -> Response {
+    calls.fetch_add(1, Ordering::SeqCst);
+    let question = request["messages"].as_array().and_then(|messages| messages.last());
+    let question = question.and_then(|message| message["content"].as_str()).unwrap_or_default();
+    let chunk = |delta: Value| format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta }] }));
+    let body = [
+        chunk(json!({ "content": "answer to " })),
+        chunk(json!({ "content": question })),
+        format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] })),
+        "data: [DONE]\n\n".to_owned(),
+    ]
+    .concat();
+    ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
+}

@@ -1,0 +1,170 @@
+//! A node as a process of its own.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::time::Instant;
+
+use crate::{Api, BOUND, binary, connect};
+
+/// Where a node kills itself, as by `kill -9`.
+#[derive(Clone, Copy, Debug)]
+pub enum Failpoint {
+    /// Before its n-th commit, counted from 1.
+    BeforeCommit(u32),
+    /// After its n-th commit, before anyone is told.
+    AfterCommit(u32),
+}
+
+/// How to start a node over the journal in a directory.
+#[derive(Clone, Debug)]
+pub struct NodeBuilder {
+    directory: PathBuf,
+    arguments: Vec<OsString>,
+    failpoint: Option<Failpoint>,
+}
+
+impl NodeBuilder {
+    /// A node over `directory/journal.db`.
+    #[must_use]
+    pub fn new(directory: &Path) -> Self {
+        Self { directory: directory.into(), arguments: Vec::new(), failpoint: None }
+    }
+
+    /// Adds a flag with its value.
+    #[must_use]
+    pub fn flag(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.arguments.push(name.into());
+        self.arguments.push(value.into());
+        self
+    }
+
+    /// Kills the node at `failpoint`.
+    #[must_use]
+    pub fn failpoint(self, failpoint: Failpoint) -> Self {
+        Self { failpoint: Some(failpoint), ..self }
+    }
+
+    /// The journal file.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.directory.join("journal.db")
+    }
+
+    /// Starts the node and waits until it serves.
+    pub async fn start(&self) -> NodeProcess {
+        let ready = tempfile::Builder::new().prefix("ready-").tempdir_in(&self.directory).expect("a directory");
+        let file = ready.path().join("address");
+        let mut command = Command::new(binary("agentsessionsd"));
+        command
+            .args(["--addr", "127.0.0.1:0"])
+            .arg("--journal")
+            .arg(self.journal())
+            .arg("--ready-file")
+            .arg(&file)
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log_file(&self.directory));
+        match self.failpoint {
+            Some(Failpoint::BeforeCommit(n)) => {
+                drop(command.env("AGENTSESSIONS_FAILPOINT", format!("before-commit:{n}")))
+            }
+            Some(Failpoint::AfterCommit(n)) => {
+                drop(command.env("AGENTSESSIONS_FAILPOINT", format!("after-commit:{n}")))
+            }
+            None => drop(command.env_remove("AGENTSESSIONS_FAILPOINT")),
+        }
+        let mut child = command.spawn().expect("agentsessionsd starts");
+        let address = wait_for_address(&file, &mut child).await;
+        NodeProcess { child, address }
+    }
+}
+
+/// The node's log, kept for a test that fails.
+fn log_file(directory: &Path) -> Stdio {
+    let file = std::fs::File::options().append(true).create(true).open(directory.join("node.log"));
+    file.map_or_else(|_| Stdio::null(), Stdio::from)
+}
+
+async fn wait_for_address(file: &Path, child: &mut Child) -> String {
+    let deadline = Instant::now() + BOUND;
+    loop {
+        if let Ok(address) = std::fs::read_to_string(file) {
+            return address.trim().to_owned();
+        }
+        if let Ok(Some(status)) = child.try_wait() {
+            panic!("agentsessionsd ended before it was ready: {status}");
+        }
+        assert!(Instant::now() < deadline, "agentsessionsd did not become ready");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A running node. Killed when dropped.
+#[derive(Debug)]
+pub struct NodeProcess {
+    child: Child,
+    address: String,
+}
+
+impl NodeProcess {
+    /// `host:port` of the Sessions listener.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Process id.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A client of the node.
+    pub async fn api(&self) -> Api {
+        connect(&self.address).await
+    }
+
+    /// Resident memory, in bytes.
+    #[must_use]
+    pub fn resident_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default();
+        let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+        kib.and_then(|kib| kib.parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
+    }
+
+    /// Kills the node as `kill -9` does.
+    pub fn kill(&mut self) {
+        // A process that has already ended needs no killing.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Asks the node to stop.
+    pub fn terminate(&self) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, Signal::TERM).expect("a running node takes signals");
+    }
+
+    /// Waits for the node to end.
+    pub async fn wait(&mut self, bound: Duration) -> ExitStatus {
+        let deadline = Instant::now() + bound;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the node can be waited for") {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "the node did not end within {bound:?}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+impl Drop for NodeProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

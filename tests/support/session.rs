@@ -1,0 +1,101 @@
+//! The Sessions service as the suites call it.
+
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Status, Streaming};
+use wire::exec_update::Update;
+use wire::sessions_client::SessionsClient;
+use wire::verify::Verifier;
+use wire::{EventKind, ExecRequest, ExecUpdate, LogRecord, Message, ReplayRequest, Session};
+
+/// A client of one node.
+#[derive(Clone, Debug)]
+pub struct Api {
+    /// The generated client, for what has no shorthand here.
+    pub client: SessionsClient<Channel>,
+}
+
+/// Connects to a node at `host:port`.
+pub async fn connect(address: &str) -> Api {
+    let endpoint = Endpoint::from_shared(format!("http://{address}"))
+        .expect("host:port makes a URI")
+        .connect_timeout(Duration::from_secs(5));
+    let channel = endpoint.connect().await.expect("the node accepts connections");
+    let client = SessionsClient::new(channel).max_decoding_message_size(usize::MAX);
+    Api { client }
+}
+
+/// A user message of one text part.
+#[must_use]
+pub fn text(text: &str) -> Message {
+    Message::text("user", text)
+}
+
+/// The kinds of records, in order.
+#[must_use]
+pub fn kinds(records: &[LogRecord]) -> Vec<EventKind> {
+    records.iter().map(|record| record.event.as_ref().map_or(EventKind::Unspecified, |event| event.kind())).collect()
+}
+
+impl Api {
+    /// Creates a session on a harness.
+    pub async fn create(&mut self, harness: &str) -> Session {
+        let session = Session { harness: harness.into(), ..Session::default() };
+        let request = wire::CreateSessionRequest { session: Some(session) };
+        self.client.create_session(request).await.expect("session is created").into_inner()
+    }
+
+    /// Runs a turn to its end and returns all updates, with the failure that ended them if one did.
+    pub async fn exec(&mut self, request: ExecRequest) -> (Vec<ExecUpdate>, Option<Status>) {
+        let mut stream: Streaming<ExecUpdate> = match self.client.exec(request).await {
+            Ok(response) => response.into_inner(),
+            Err(status) => return (Vec::new(), Some(status)),
+        };
+        let mut updates = Vec::new();
+        loop {
+            match stream.message().await {
+                Ok(Some(update)) => updates.push(update),
+                Ok(None) => return (updates, None),
+                Err(status) => return (updates, Some(status)),
+            }
+        }
+    }
+
+    /// Runs a turn that must succeed and returns its records.
+    pub async fn turn(&mut self, session: &str, input: &str) -> Vec<LogRecord> {
+        let request = ExecRequest { session: session.into(), inputs: vec![text(input)], ..ExecRequest::default() };
+        let (updates, failure) = self.exec(request).await;
+        assert!(failure.is_none(), "turn failed: {failure:?}");
+        let record = |update: ExecUpdate| match update.update {
+            Some(Update::Record(record)) => Some(record),
+            _ => None,
+        };
+        updates.into_iter().filter_map(record).collect()
+    }
+
+    /// The whole log of a session, with its chain checked.
+    pub async fn log(&mut self, session: &str) -> Vec<LogRecord> {
+        let request = ReplayRequest { session: session.into(), ..ReplayRequest::default() };
+        let stream = self.client.replay(request).await.expect("replay starts").into_inner();
+        let records: Vec<LogRecord> = stream.try_collect().await.expect("replay ends well");
+        let mut verifier = Verifier::new();
+        for record in &records {
+            verifier.check(record).expect("the chain verifies");
+        }
+        records
+    }
+
+    /// Finishes the interrupted turn of a session.
+    pub async fn resume(&mut self, session: &str) -> Result<Session, Status> {
+        let request = wire::ResumeRequest { session: session.into(), ..wire::ResumeRequest::default() };
+        self.client.resume(request).await.map(tonic::Response::into_inner)
+    }
+
+    /// The session as it is.
+    pub async fn get(&mut self, session: &str) -> Result<Session, Status> {
+        let request = wire::GetSessionRequest { uid: session.into() };
+        self.client.get_session(request).await.map(tonic::Response::into_inner)
+    }
+}
