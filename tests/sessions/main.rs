@@ -1,5 +1,7 @@
 //! Sessions on one machine: what users are promised, over real processes.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod crash_cuts;
 mod durability;
 mod forks;

@@ -1,6 +1,7 @@
 //! A node as a process of its own.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -17,6 +18,15 @@ pub enum Failpoint {
     BeforeCommit(u32),
     /// After its n-th commit, before anyone is told.
     AfterCommit(u32),
+}
+
+impl fmt::Display for Failpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BeforeCommit(n) => write!(f, "before-commit:{n}"),
+            Self::AfterCommit(n) => write!(f, "after-commit:{n}"),
+        }
+    }
 }
 
 /// How to start a node over the journal in a directory.
@@ -69,14 +79,9 @@ impl NodeBuilder {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log_file(&self.directory));
-        match self.failpoint {
-            Some(Failpoint::BeforeCommit(n)) => {
-                drop(command.env("AGENTSESSIONS_FAILPOINT", format!("before-commit:{n}")))
-            }
-            Some(Failpoint::AfterCommit(n)) => {
-                drop(command.env("AGENTSESSIONS_FAILPOINT", format!("after-commit:{n}")))
-            }
-            None => drop(command.env_remove("AGENTSESSIONS_FAILPOINT")),
+        command.env_remove("AGENTSESSIONS_FAILPOINT");
+        if let Some(failpoint) = self.failpoint {
+            command.env("AGENTSESSIONS_FAILPOINT", failpoint.to_string());
         }
         let mut child = command.spawn().expect("agentsessionsd starts");
         let address = wait_for_address(&file, &mut child).await;
