@@ -14,6 +14,9 @@ use crate::{Fence, Projection, Seq};
 pub(crate) struct WriterToken(u64);
 
 impl WriterToken {
+    /// Who holds the first fences of a session, which nobody minted.
+    pub(crate) const NOBODY: Self = Self(0);
+
     pub(crate) fn mint(env: &env::Env) -> Self {
         Self(env.random_u64())
     }
@@ -45,7 +48,7 @@ impl Head {
             last_seq: Seq::ZERO,
             hash: None,
             fence: Fence::default(),
-            writer: WriterToken(0),
+            writer: WriterToken::NOBODY,
             update_time: now,
             projection: Projection::default(),
         }

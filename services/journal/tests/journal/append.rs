@@ -4,10 +4,6 @@ use journal::{AppendError, Seq, SeqRange, SessionUid};
 
 use crate::support::*;
 
-fn seq(number: i64) -> Seq {
-    Seq::from_wire(number).unwrap()
-}
-
 #[tokio::test]
 async fn appended_records_read_back_exactly_and_verify() {
     let journal = in_memory().await;

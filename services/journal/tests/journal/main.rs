@@ -2,4 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
 
 mod append;
+mod fork;
+mod sessions;
 mod support;

@@ -2,11 +2,11 @@
 
 use env::Env;
 use futures::TryStreamExt;
-use journal::{Journal, NewOn, NewSession, SeqRange, SessionUid};
+use journal::{Journal, NewOn, NewSession, Seq, SeqRange, SessionUid};
 use store::{Engine, Store};
 use wire::event::Body;
 use wire::verify::Verifier;
-use wire::{Event, EventKind, ExecutionStart, HarnessEnd, LogRecord, Message};
+use wire::{ApprovalRequest, Event, EventKind, ExecutionStart, HarnessEnd, LogRecord, Mediation, Message, ToolCall};
 
 pub async fn open(engine: impl Engine) -> Journal {
     open_seeded(engine, 1).await
@@ -51,6 +51,25 @@ pub fn start_event(execution: &str, input_count: i64) -> Event {
 pub fn end_event(execution: &str) -> Event {
     let end = HarnessEnd { state: "COMPLETED".to_owned(), ..HarnessEnd::default() };
     Event::new(EventKind::EventEnd, Body::End(end)).of_execution(execution)
+}
+
+pub fn gated_call(execution: &str, id: &str) -> Event {
+    let call = ToolCall {
+        id: id.to_owned(),
+        idempotency_key: "key".to_owned(),
+        mediation: Mediation::RequiresApproval.into(),
+        ..ToolCall::default()
+    };
+    Event::new(EventKind::EventToolCall, Body::Tool(call)).of_execution(execution)
+}
+
+pub fn approval_request(execution: &str, id: &str) -> Event {
+    let request = ApprovalRequest { tool_call_id: id.to_owned(), ..ApprovalRequest::default() };
+    Event::new(EventKind::EventApprovalRequest, Body::Approval(request)).of_execution(execution)
+}
+
+pub fn seq(number: i64) -> Seq {
+    Seq::from_wire(number).unwrap()
 }
 
 pub async fn read(journal: &Journal, uid: &SessionUid, range: SeqRange) -> Vec<LogRecord> {
