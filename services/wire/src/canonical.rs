@@ -14,9 +14,9 @@ pub(crate) use writer::Writer;
 
 /// How many messages may lie inside one another below the one that is written.
 ///
-/// Protobuf decoders, ours among them, give up at 100 by default. A value that is written here is read back inside of up
-/// to three others (a record in an update in a stream frame), hence the margin.
-pub const MAX_DEPTH: u32 = 96;
+/// Whatever is written must be read back, inside of a record in an update or a stream frame. Protobuf decoders, ours among
+/// them, give up at 100 levels by default, and JSON readers at 128, where two messages make up to three levels.
+pub const MAX_DEPTH: u32 = 80;
 
 /// Why a value has no canonical form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -12,6 +12,7 @@ mod input_hash;
 mod json;
 mod message;
 mod normalise;
+mod scan;
 mod spec_digest;
 pub mod verify;
 

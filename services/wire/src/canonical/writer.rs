@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::{MAX_DEPTH, NotCanonical};
 use crate::json::{JsonType, Key, Visitor};
+use crate::scan::first_matching;
 
 type Result = std::result::Result<(), NotCanonical>;
 
@@ -117,7 +118,7 @@ impl<'a> Writer<'a> {
         self.out.reserve(text.len() + 2);
         self.out.push(b'"');
         let mut rest = text.as_bytes();
-        while let Some(at) = first_special(rest) {
+        while let Some(at) = first_matching(rest, is_special) {
             self.out.extend_from_slice(&rest[..at]);
             self.escape(rest[at]);
             rest = &rest[at + 1..];
@@ -158,13 +159,4 @@ fn hex_digit(digit: u8) -> u8 {
 
 fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-/// The first byte that cannot stand in a string as it is. Whole chunks are tested without a branch for each byte, which
-/// the compiler turns into vector code.
-fn first_special(bytes: &[u8]) -> Option<usize> {
-    const CHUNK: usize = 32;
-    let is_clean = |chunk: &&[u8]| !chunk.iter().fold(false, |any, &byte| any | is_special(byte));
-    let clean = CHUNK * bytes.chunks_exact(CHUNK).take_while(is_clean).count();
-    bytes[clean..].iter().position(|&byte| is_special(byte)).map(|at| clean + at)
 }

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::{InvalidModelCall, Result};
 use crate::protobuf::value::Kind;
 use crate::protobuf::{Struct, Value};
+use crate::scan::first_matching;
 
 /// A text that grows. Methods return it, so that a name and its value stand on one line.
 #[derive(Default)]
@@ -49,20 +50,18 @@ impl Text {
     pub(super) fn string(&mut self, text: &str) -> &mut Self {
         self.0.push('"');
         let mut rest = text;
-        while let Some(at) =
-            rest.find(|c: char| c < ' ' || matches!(c, '"' | '\\' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}'))
-        {
+        while let Some(at) = first_matching(rest.as_bytes(), may_be_special) {
             let (clean, special) = rest.split_at(at);
             self.0.push_str(clean);
             let mut chars = special.chars();
-            chars.next().into_iter().for_each(|c| self.escape(c));
+            chars.next().into_iter().for_each(|c| self.character(c));
             rest = chars.as_str();
         }
         self.0.push_str(rest);
         self.raw("\"")
     }
 
-    fn escape(&mut self, c: char) {
+    fn character(&mut self, c: char) {
         match c {
             '"' => self.0.push_str("\\\""),
             '\\' => self.0.push_str("\\\\"),
@@ -71,7 +70,10 @@ impl Text {
             '\n' => self.0.push_str("\\n"),
             '\r' => self.0.push_str("\\r"),
             '\t' => self.0.push_str("\\t"),
-            other => self.0.push_str(&format!("\\u{:04x}", u32::from(other))),
+            '\0'..' ' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                self.0.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            other => self.0.push(other),
         }
     }
 
@@ -136,4 +138,9 @@ impl Text {
         }
         self.raw(ryu_js::Buffer::new().format_finite(number)).ok()
     }
+}
+
+/// Whether a character that begins with this byte may have to be escaped. U+2028 and U+2029 begin with 0xe2.
+fn may_be_special(byte: u8) -> bool {
+    byte < b' ' || matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2)
 }

@@ -123,8 +123,9 @@ fn mediations_have_short_names_and_an_unknown_one_counts_as_none() {
 
 #[test]
 fn strings_are_escaped_for_html() {
-    let text = "\"\\/\u{0}\u{1f}\u{8}\u{c}\n\r\t\u{7f}<>&\u{2028}\u{2029}é\u{1f600}";
-    let escaped = concat!(r#"\"\\/\u0000\u001f\b\f\n\r\t"#, "\u{7f}", r"\u003c\u003e\u0026\u2028\u2029", "é\u{1f600}");
+    let text = "\"\\/\u{0}\u{1f}\u{8}\u{c}\n\r\t\u{7f}<>&\u{2028}\u{2029}’\u{e2}é\u{1f600}";
+    let escaped =
+        concat!(r#"\"\\/\u0000\u001f\b\f\n\r\t"#, "\u{7f}", r"\u003c\u003e\u0026\u2028\u2029", "’\u{e2}é\u{1f600}");
     assert_eq!(text_of(json!({ "model": text })), format!(r#"{{"Model":"{escaped}","Messages":null,"Params":null}}"#));
     let params = text_of(json!({ "params": { "<": ">" } }));
     assert!(params.ends_with(r#"{"\u003c":"\u003e"}}"#), "{params}");

@@ -94,7 +94,8 @@ impl JsonType for Int64 {
     }
 }
 
-/// Reads an integer from a number or a string; a number may have an exponent or a zero fraction.
+/// Reads an integer from a number or a string. A number may have an exponent or a zero fraction, but only where a double
+/// still says which integer was meant.
 struct Integer;
 
 impl Visitor<'_> for Integer {
@@ -113,10 +114,9 @@ impl Visitor<'_> for Integer {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<i64, E> {
-        let as_integer = value as i64;
-        // Above 2^53 a float no longer says which integer was meant.
-        match as_integer as f64 == value && value.abs() <= 9_007_199_254_740_992.0 {
-            true => Ok(as_integer),
+        const FIRST_AMBIGUOUS: f64 = 9_007_199_254_740_992.0;
+        match value.trunc() == value && value.abs() < FIRST_AMBIGUOUS {
+            true => Ok(value as i64),
             false => Err(E::invalid_value(Unexpected::Float(value), &self)),
         }
     }

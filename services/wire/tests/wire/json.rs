@@ -54,7 +54,17 @@ fn integers_are_read_from_numbers_and_strings_but_not_rounded() {
     assert_eq!(tokens(r#""9223372036854775807""#).unwrap(), i64::MAX);
     assert_eq!(tokens("1e3").unwrap(), 1000);
     assert_eq!(tokens("5.0").unwrap(), 5);
-    for text in ["1.5", "1e300", r#""9223372036854775808""#, "18446744073709551615", r#""x""#, "true", "[]"] {
+    assert_eq!(tokens("-9007199254740991.0").unwrap(), -9_007_199_254_740_991);
+    for text in [
+        "1.5",
+        "1e300",
+        "9007199254740993.0",
+        r#""9223372036854775808""#,
+        "18446744073709551615",
+        r#""x""#,
+        "true",
+        "[]",
+    ] {
         assert!(tokens(text).is_err(), "{text}");
     }
     assert!(from_str::<ReasoningPart>(r#"{"ordinal":2147483648}"#).is_err());

@@ -4,6 +4,7 @@
 mod canonical;
 mod chain;
 mod contract;
+mod depth;
 mod hostile;
 mod input_hash;
 mod json;
