@@ -10,7 +10,6 @@ use std::{env, fs};
 
 use prost::Message;
 
-const PACKAGE: &str = "agentsessions.v1";
 const FILES: [&str; 4] = ["common", "session", "harness", "harness_registry"];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -21,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let files = FILES.map(|name| root.join("agentsessions/v1").join(format!("{name}.proto")));
     let descriptors = protox::compile(files, [&root])?;
     fs::write(out.join("descriptors.bin"), descriptors.encode_to_vec())?;
-    fs::write(out.join(format!("{PACKAGE}.json.rs")), emit::package(&schema::package(&descriptors, PACKAGE)?))?;
+    fs::write(out.join(format!("{}.json.rs", schema::PACKAGE)), emit::package(&schema::package(&descriptors)?))?;
 
     let mut config = prost_build::Config::new();
     config.compile_well_known_types().btree_map(["."]);

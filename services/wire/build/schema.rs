@@ -55,11 +55,14 @@ pub enum Presence {
 
 type Result<T> = std::result::Result<T, String>;
 
-/// Reads `package` from the descriptors.
-pub fn package(descriptors: &FileDescriptorSet, package: &str) -> Result<Package> {
+/// The package that is read. Only its types, and some well-known ones, have a JSON form.
+pub const PACKAGE: &str = "agentsessions.v1";
+
+/// Reads the package from the descriptors.
+pub fn package(descriptors: &FileDescriptorSet) -> Result<Package> {
     let mut out = Package::default();
-    let scope = Scope { proto: format!(".{package}"), module: String::new() };
-    for file in descriptors.file.iter().filter(|file| file.package() == package) {
+    let scope = Scope { proto: format!(".{PACKAGE}"), module: String::new() };
+    for file in descriptors.file.iter().filter(|file| file.package() == PACKAGE) {
         file.enum_type.iter().for_each(|e| out.enums.push(scope.enumeration(e)));
         for message in &file.message_type {
             scope.message(message, &mut out)?;
@@ -185,7 +188,7 @@ fn value_type(field: &FieldDescriptorProto) -> Result<String> {
 /// The path of a type of the package, as prost names it.
 fn rust_path(proto: &str) -> Result<String> {
     let local = proto
-        .strip_prefix(".agentsessions.v1.")
+        .strip_prefix(&format!(".{PACKAGE}."))
         .ok_or_else(|| format!("{proto}: types of other packages have no JSON form here"))?;
     let (scope, name) = local.rsplit_once('.').unwrap_or(("", local));
     let modules = scope.split('.').filter(|part| !part.is_empty()).map(|part| part.to_snake_case() + "::");
