@@ -32,6 +32,7 @@ pub struct Node {
     harness: Arc<dyn Harness>,
     listener: Listener,
     readyz: TcpListener,
+    max_message_bytes: usize,
     // Held while serving, gives the path back at the end.
     _path: Option<PathLock>,
 }
@@ -79,7 +80,7 @@ impl Node {
             }
         };
         let readyz = bind_tcp(&args.readyz).await?;
-        Ok(Self { harness, listener, readyz, _path: path })
+        Ok(Self { harness, listener, readyz, max_message_bytes: args.max_message_bytes, _path: path })
     }
 
     /// Where the harness is served, if that is TCP.
@@ -107,7 +108,7 @@ impl Node {
         let stopping = CancellationToken::new();
         let (health, health_service) = tonic_health::server::health_reporter();
         health.set_serving::<HarnessServer<HarnessService>>().await;
-        let router = sdk::router(self.harness, sdk::MAX_MESSAGE_BYTES).add_service(health_service);
+        let router = sdk::router(self.harness, self.max_message_bytes).add_service(health_service);
         let harness = self.listener.serve(router, stopping.clone().cancelled_owned());
         let readyz = serve_readyz(self.readyz, stopping.clone());
         let mut serving = pin!(async { tokio::try_join!(async { Ok(harness.await?) }, readyz).map(drop) });

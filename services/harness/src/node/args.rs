@@ -10,7 +10,7 @@ use super::ListenAddress;
 pub struct Args {
     /// Where to serve the harness: host:port, :port for every interface, or unix:///path.
     ///
-    /// A Unix path is guarded by the lock file <path>.lock, which stays behind when the process ends.
+    /// A Unix path is guarded by a lock file beside it, path.lock, which stays behind when the process ends.
     #[arg(long, env = "HARNESS_ADDR", default_value = ":80")]
     pub addr: ListenAddress,
 
@@ -25,6 +25,10 @@ pub struct Args {
     /// The model that chat asks for.
     #[arg(long, env = "HARNESS_MODEL")]
     pub model: Option<String>,
+
+    /// Largest message a host may send, in bytes; the first one of a turn carries the whole history.
+    #[arg(long, env = "HARNESS_MAX_MESSAGE_BYTES", default_value_t = sdk::MAX_MESSAGE_BYTES)]
+    pub max_message_bytes: usize,
 }
 
 /// The built-in harnesses.

@@ -23,6 +23,7 @@ pub enum Step {
     Tool,
     Gated,
     Fail,
+    Panic,
     /// Waits for ever, holding on to something.
     Hang(Arc<()>),
     /// Says how many events and bytes its history has.
@@ -59,6 +60,7 @@ async fn take(step: Step, turn: &Turn, sink: &mut Sink) -> Result<(), Failure> {
         Step::Tool => drop(sink.tool(call("c1")).await?),
         Step::Gated => drop(sink.gated(call("c2")).await?),
         Step::Fail => return Err(Failure::new("out of luck")),
+        Step::Panic => panic!("bug"),
         Step::Hang(_held) => std::future::pending().await,
         Step::Measure => {
             let bytes: usize = turn.history().iter().map(prost::Message::encoded_len).sum();

@@ -9,3 +9,4 @@ mod flow;
 mod framing;
 mod network;
 mod node;
+mod serving;

@@ -1,6 +1,7 @@
 //! The harness side of the protocol (execution.md §6.2), driven by a scripted host.
 
 mod actors;
+mod any_host;
 mod ending;
 mod gate;
 mod pressure;
