@@ -1,1 +1,18 @@
-//! (being written)
+//! The Sessions service over gRPC: one listener, one chain of layers, one handler per rpc.
+//!
+//! Handlers decode, call one function of [`controller::Host`] and encode. What a session is and what a call does
+//! to it is decided there; this crate owns everything a caller can notice before that: request ids, deadlines, limits,
+//! codes, health and the orderly end of the listener.
+
+mod call;
+mod layers;
+mod listener;
+mod options;
+mod server;
+mod sessions;
+mod stack;
+mod status;
+
+pub use listener::tcp_incoming;
+pub use options::Options;
+pub use server::{Frontend, StartError};

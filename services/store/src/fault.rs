@@ -32,6 +32,7 @@ struct State {
     transactions: AtomicU64,
     commits: AtomicU64,
     faults: AtomicU64,
+    at_crash: fn(),
 }
 
 /// What happens to a commit.
@@ -48,12 +49,19 @@ enum Fate {
 impl<E: Engine> Fault<E> {
     /// Lets `engine` fail according to `plan`.
     pub fn new(engine: E, plan: FaultPlan) -> Self {
+        Self::with_crash(engine, plan, || {})
+    }
+
+    /// Like [`new`](Self::new), and runs `at_crash` at every crash, before anyone can learn of it: a test that wants the
+    /// process itself to die ends it there.
+    pub fn with_crash(engine: E, plan: FaultPlan, at_crash: fn()) -> Self {
         let state = State {
             plan,
             crashed: AtomicBool::new(false),
             transactions: AtomicU64::new(0),
             commits: AtomicU64::new(0),
             faults: AtomicU64::new(0),
+            at_crash,
         };
         Self { engine, state: Arc::new(state) }
     }
@@ -230,6 +238,7 @@ impl EngineTransaction for Faulty {
                     // Whoever crashed does not learn how it went.
                     let _ = inner.commit().await;
                 }
+                (state.at_crash)();
                 Err(CommitError::Unknown)
             }
         }

@@ -1,0 +1,167 @@
+//! Accepts connections and serves HTTP/2 on each, in tasks that a drain can end.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use env::{TaskKind, Tasks};
+use futures::{Stream, StreamExt};
+use hyper::rt::Executor;
+use hyper::server::conn::http2;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::Options;
+
+/// Pause after a failed accept: out of file descriptors, say. Without it the loop would spin until one is free.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Streams of a connection beyond [`Options::max_calls`], so that a client that uses all of those still gets its
+/// refusals, and its health checks answered.
+const SPARE_STREAMS: u32 = 64;
+
+/// Serves the connections of one source until it is closed.
+pub(crate) struct Listener {
+    connections: TaskTracker,
+    go_away: CancellationToken,
+}
+
+impl Listener {
+    /// Starts serving `router` on every connection of `incoming`.
+    pub(crate) fn start<I, C>(incoming: I, router: Router, tasks: &Tasks, options: &Options) -> Self
+    where
+        I: Stream<Item = io::Result<C>> + Send + 'static,
+        C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let acceptor = Acceptor {
+            http2: http2_settings(tasks, options),
+            service: TowerToHyperService::new(router),
+            places: Arc::new(Semaphore::new(options.max_connections.min(Semaphore::MAX_PERMITS))),
+            connections: TaskTracker::new(),
+            go_away: CancellationToken::new(),
+            tasks: tasks.clone(),
+        };
+        let listener = Self { connections: acceptor.connections.clone(), go_away: acceptor.go_away.clone() };
+        tasks.spawn("acceptor", TaskKind::Background, acceptor.run(incoming));
+        listener
+    }
+
+    /// Stops accepting, tells every client to go away and waits until all have, at most for `bound`. What is left is
+    /// cut when the background tasks are cancelled.
+    pub(crate) async fn close(&self, bound: Duration) {
+        self.go_away.cancel();
+        self.connections.close();
+        let _ = tokio::time::timeout(bound, self.connections.wait()).await;
+    }
+}
+
+/// The connections of a socket.
+pub fn tcp_incoming(socket: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> {
+    TcpListenerStream::new(socket).map(|accepted| {
+        let stream = accepted?;
+        // Records are small and a client waits for each: Nagle's algorithm would add its delay to every one.
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    })
+}
+
+struct Acceptor {
+    http2: http2::Builder<StreamTasks>,
+    service: TowerToHyperService<Router>,
+    places: Arc<Semaphore>,
+    connections: TaskTracker,
+    go_away: CancellationToken,
+    tasks: Tasks,
+}
+
+impl Acceptor {
+    async fn run<I, C>(self, incoming: I)
+    where
+        I: Stream<Item = io::Result<C>>,
+        C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let stop = self.tasks.cancelled(TaskKind::Background);
+        let mut incoming = pin!(incoming);
+        loop {
+            let accept = async {
+                // Fails only if the semaphore is closed, which nobody does.
+                let place = Arc::clone(&self.places).acquire_owned().await.ok()?;
+                Some((place, incoming.next().await?))
+            };
+            let accepted = tokio::select! {
+                () = self.go_away.cancelled() => return,
+                () = stop.cancelled() => return,
+                accepted = accept => accepted,
+            };
+            match accepted {
+                None => return,
+                Some((place, Ok(stream))) => self.serve(stream, place),
+                Some((_, Err(error))) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn serve<C>(&self, stream: C, place: OwnedSemaphorePermit)
+    where
+        C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let connection = self.http2.serve_connection(TokioIo::new(stream), self.service.clone());
+        let counted = self.connections.token();
+        let go_away = self.go_away.clone();
+        let cut = self.tasks.cancelled(TaskKind::Background);
+        self.tasks.spawn("connection", TaskKind::Background, async move {
+            let _held = (place, counted);
+            let mut connection = pin!(connection);
+            let ended = tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = cut.cancelled() => Ok(()),
+                () = go_away.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    tokio::select! {
+                        ended = connection => ended,
+                        () = cut.cancelled() => Ok(()),
+                    }
+                }
+            };
+            if let Err(error) = ended {
+                tracing::debug!(%error, "connection failed");
+            }
+        });
+    }
+}
+
+fn http2_settings(tasks: &Tasks, options: &Options) -> http2::Builder<StreamTasks> {
+    let streams = u32::try_from(options.max_calls).unwrap_or(u32::MAX).saturating_add(SPARE_STREAMS);
+    let mut builder = http2::Builder::new(StreamTasks(tasks.clone()));
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(streams)
+        .keep_alive_interval(options.keepalive_interval)
+        .keep_alive_timeout(options.keepalive_timeout);
+    builder
+}
+
+/// Runs each HTTP/2 stream in a task of the registry. A stream ends with its connection.
+#[derive(Clone)]
+struct StreamTasks(Tasks);
+
+impl<F> Executor<F> for StreamTasks
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, stream: F) {
+        self.0.spawn("stream", TaskKind::Background, stream);
+    }
+}

@@ -1,0 +1,147 @@
+//! The handlers of `agentsessions.v1.Sessions`: decode, one call to the host, encode.
+
+use controller::Host;
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt, Stream, StreamExt, future};
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status, async_trait};
+use wire::sessions_server::Sessions;
+use wire::{
+    ApproveRequest, ApproveResponse, CancelRequest, CreateSessionRequest, DeleteSessionRequest, ExecRequest,
+    ExecUpdate, ForkRequest, ForkResponse, GetSessionRequest, ListSessionsRequest, ListSessionsResponse, LogRecord,
+    ReplayRequest, ResumeRequest, Session, SuspendRequest,
+};
+
+use crate::call::Call;
+
+/// Serves a host.
+pub(crate) struct SessionsService {
+    host: Host,
+    /// Fires when the node ends what a drain has left running.
+    interrupted: CancellationToken,
+}
+
+impl SessionsService {
+    pub(crate) fn new(host: Host, interrupted: CancellationToken) -> Self {
+        Self { host, interrupted }
+    }
+}
+
+#[async_trait]
+impl Sessions for SessionsService {
+    type ExecStream = BoxStream<'static, Result<ExecUpdate, Status>>;
+    type ReplayStream = BoxStream<'static, Result<LogRecord, Status>>;
+
+    async fn create_session(&self, request: Request<CreateSessionRequest>) -> Result<Response<Session>, Status> {
+        let call = Call::enter(&request, "");
+        let session = request.into_inner().session.unwrap_or_default();
+        call.answer_in_time(self.host.create(session)).await
+    }
+
+    async fn get_session(&self, request: Request<GetSessionRequest>) -> Result<Response<Session>, Status> {
+        let call = Call::enter(&request, &request.get_ref().uid);
+        call.answer_in_time(self.host.get(&request.get_ref().uid)).await
+    }
+
+    async fn list_sessions(
+        &self,
+        request: Request<ListSessionsRequest>,
+    ) -> Result<Response<ListSessionsResponse>, Status> {
+        let call = Call::enter(&request, "");
+        let response = call.answer_in_time(self.host.list(request.into_inner())).await?;
+        call.count(response.get_ref().sessions.len());
+        Ok(response)
+    }
+
+    async fn delete_session(&self, request: Request<DeleteSessionRequest>) -> Result<Response<Session>, Status> {
+        let _call = Call::enter(&request, &request.get_ref().uid);
+        Err(Status::unimplemented("DeleteSession is not supported by this host"))
+    }
+
+    async fn exec(&self, request: Request<ExecRequest>) -> Result<Response<Self::ExecStream>, Status> {
+        let call = Call::enter(&request, &request.get_ref().session);
+        let updates = self.host.exec(request.into_inner(), call.context());
+        Ok(Response::new(call.stream(updates).boxed()))
+    }
+
+    async fn replay(&self, request: Request<ReplayRequest>) -> Result<Response<Self::ReplayStream>, Status> {
+        let call = Call::enter(&request, &request.get_ref().session);
+        let late = call.deadline_passed();
+        let records = call.stream(self.host.replay(request.get_ref()));
+        let interrupted = self.interrupted.clone().cancelled_owned();
+        let cut = async move {
+            tokio::select! {
+                late = late => late,
+                () = interrupted => Status::unavailable("node is shutting down; go on at another one"),
+            }
+        };
+        Ok(Response::new(until(records, cut).boxed()))
+    }
+
+    async fn approve(&self, request: Request<ApproveRequest>) -> Result<Response<ApproveResponse>, Status> {
+        let call = Call::enter(&request, &request.get_ref().session);
+        call.answer_in_time(self.host.approve(request.into_inner())).await
+    }
+
+    async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<Session>, Status> {
+        let _call = Call::enter(&request, &request.get_ref().session);
+        Err(Status::unimplemented("Cancel is not supported by this host"))
+    }
+
+    async fn suspend(&self, request: Request<SuspendRequest>) -> Result<Response<Session>, Status> {
+        let call = Call::enter(&request, &request.get_ref().session);
+        call.answer_in_time(self.host.suspend(request.into_inner())).await
+    }
+
+    async fn resume(&self, request: Request<ResumeRequest>) -> Result<Response<Session>, Status> {
+        let call = Call::enter(&request, &request.get_ref().session);
+        call.answer(Box::pin(self.host.resume(request.into_inner(), call.context()))).await
+    }
+
+    async fn fork(&self, request: Request<ForkRequest>) -> Result<Response<ForkResponse>, Status> {
+        let call = Call::enter(&request, &request.get_ref().session);
+        let response = call.answer(self.host.fork(request.into_inner(), call.context())).await?;
+        call.count(response.get_ref().children.len());
+        Ok(response)
+    }
+}
+
+/// `items`, cut short with the status that `cut` resolves to.
+fn until<T>(
+    items: impl Stream<Item = Result<T, Status>>,
+    cut: impl Future<Output = Status>,
+) -> impl Stream<Item = Result<T, Status>> {
+    let cut = cut.shared();
+    let reached = cut.clone();
+    let reason = stream::once(async move { reached.peek().cloned() });
+    items.take_until(cut).chain(reason.filter_map(|reason| future::ready(reason.map(Err))))
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic::Code;
+
+    use super::*;
+
+    fn numbers() -> impl Stream<Item = Result<u8, Status>> {
+        stream::iter([Ok(1), Ok(2)])
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_is_not_cut_ends_by_itself() {
+        let whole: Vec<_> = until(numbers(), future::pending()).map(Result::unwrap).collect().await;
+        assert_eq!(whole, [1, 2]);
+    }
+
+    #[tokio::test]
+    async fn a_cut_stream_ends_with_the_reason() {
+        let stalled = numbers().chain(stream::pending());
+        let (cut, fired) = tokio::sync::oneshot::channel();
+        let mut items = std::pin::pin!(until(stalled, async { fired.await.unwrap() }));
+        assert_eq!(items.next().await.unwrap().unwrap(), 1);
+        assert_eq!(items.next().await.unwrap().unwrap(), 2);
+        cut.send(Status::unavailable("stop")).unwrap();
+        assert_eq!(items.next().await.unwrap().unwrap_err().code(), Code::Unavailable);
+        assert!(items.next().await.is_none());
+    }
+}
