@@ -117,3 +117,56 @@ async fn check_harness(
         HarnessState::Retired | HarnessState::Unspecified => Err(refuse(CreateError::HarnessRetired(name.to_owned()))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use env::Env;
+    use prost::Message;
+    use store::Store;
+    use store::memory::Memory;
+
+    use super::*;
+
+    async fn with_registration(state: HarnessState) -> Journal {
+        let env = Env::seeded(1);
+        let store = Store::new(Memory::default(), env.clone());
+        let row = HarnessRow { state: state.into() }.encode_to_vec();
+        let registered = store.transact::<_, CreateError, _>(|transaction, _| {
+            transaction.set(&keys::harness("h"), &row);
+            async { Ok(()) }.boxed()
+        });
+        registered.await.unwrap();
+        Journal::open(store, env).await.unwrap()
+    }
+
+    fn new_on(harness_source: NewOn) -> NewSession {
+        NewSession {
+            project: "p".to_owned(),
+            name: String::new(),
+            harness: "h".to_owned(),
+            harness_source,
+            model: String::new(),
+            labels: BTreeMap::new(),
+            annotations: BTreeMap::new(),
+            origin: None,
+            identity: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn an_active_registration_takes_sessions_of_hosts_that_loaded_it_and_of_no_others() {
+        let journal = with_registration(HarnessState::Active).await;
+        journal.create(new_on(NewOn::Registered)).await.unwrap();
+        let refused = journal.create(new_on(NewOn::Static)).await;
+        assert!(matches!(refused, Err(CreateError::HarnessCollision(name)) if name == "h"));
+    }
+
+    #[tokio::test]
+    async fn a_retired_registration_takes_no_sessions() {
+        let journal = with_registration(HarnessState::Retired).await;
+        let refused = journal.create(new_on(NewOn::Registered)).await;
+        assert!(matches!(refused, Err(CreateError::HarnessRetired(name)) if name == "h"));
+        let refused = journal.create(new_on(NewOn::Static)).await;
+        assert!(matches!(refused, Err(CreateError::HarnessCollision(_))));
+    }
+}

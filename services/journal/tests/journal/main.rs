@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
 
 mod append;
+mod embedded;
+mod faults;
 mod fork;
 mod sessions;
 mod support;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use journal::{CreateError, ListToken, NewOn, NewSession, PageRequest, PageSize, SessionUid};
+use journal::{CreateError, ListToken, NewOn, NewSession, PageRequest, SessionUid};
 use wire::{ComputeState, ExecState, IdentityRef, Origin};
 
 use crate::support::*;
@@ -122,22 +122,5 @@ async fn uids_of_any_origin_are_looked_up() {
     for text in ["x", "sess-\u{1}", &"u".repeat(SessionUid::MAX_BYTES)] {
         let uid = SessionUid::parse(text).unwrap();
         assert_eq!(journal.session(&uid).await.unwrap(), None);
-    }
-}
-
-fn first_page(size: i32) -> PageRequest {
-    PageRequest { size: PageSize::from_wire(size), after: None }
-}
-
-async fn list_all(journal: &journal::Journal, project: &str, size: i32) -> Vec<String> {
-    let mut request = first_page(size);
-    let mut listed = Vec::new();
-    loop {
-        let page = journal.list(project, request.clone()).await.unwrap();
-        listed.extend(page.sessions.iter().map(|session| session.uid().to_string()));
-        match page.next {
-            Some(next) => request.after = Some(next),
-            None => return listed,
-        }
     }
 }

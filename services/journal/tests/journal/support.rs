@@ -2,7 +2,7 @@
 
 use env::Env;
 use futures::TryStreamExt;
-use journal::{Journal, NewOn, NewSession, Seq, SeqRange, SessionUid};
+use journal::{Journal, NewOn, NewSession, PageRequest, PageSize, Seq, SeqRange, SessionUid};
 use store::{Engine, Store};
 use wire::event::Body;
 use wire::verify::Verifier;
@@ -84,5 +84,30 @@ pub fn assert_verifies(records: &[LogRecord]) {
     let mut verifier = Verifier::new();
     for record in records {
         verifier.check(record).unwrap();
+    }
+}
+
+/// The text of a record that [`text_event`] made.
+pub fn text_of(record: &LogRecord) -> String {
+    match record.event.as_ref().and_then(|event| event.body.as_ref()) {
+        Some(Body::Message(message)) => message.text_content(),
+        _ => String::new(),
+    }
+}
+
+pub fn first_page(size: i32) -> PageRequest {
+    PageRequest { size: PageSize::from_wire(size), after: None }
+}
+
+pub async fn list_all(journal: &Journal, project: &str, size: i32) -> Vec<String> {
+    let mut request = first_page(size);
+    let mut listed = Vec::new();
+    loop {
+        let page = journal.list(project, request.clone()).await.unwrap();
+        listed.extend(page.sessions.iter().map(|session| session.uid().to_string()));
+        match page.next {
+            Some(next) => request.after = Some(next),
+            None => return listed,
+        }
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn lifecycle(kind: Kind) -> Event {
 }
 
 /// One thing that happens. What it refers to is, as a rule, what was recorded last.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Step {
     Turn {
         inputs: i64,
@@ -88,7 +88,7 @@ enum Step {
 }
 
 /// What a host does not write, or writes only at other moments.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Odd {
     Start(Option<i64>),
     Input,
@@ -220,7 +220,7 @@ impl Script {
         }
     }
 
-    fn odd(&mut self, odd: Odd) -> Event {
+    fn odd(&self, odd: Odd) -> Event {
         let execution = self.id();
         match odd {
             Odd::Start(count) => start(&execution, count),
