@@ -113,7 +113,7 @@ pub enum HostError {
     /// A fork request that cannot be met as it is.
     #[error(transparent)]
     Fork(#[from] InvalidFork),
-    /// What was to be recorded has no canonical form, or is too large.
+    /// What the request asks to record has no canonical form, or is too large.
     #[error("{0}")]
     Unrecordable(String),
     /// An approval decision that cannot be taken.
@@ -196,6 +196,7 @@ impl HostError {
             | Self::UnknownHarness(_)
             | Self::PageToken
             | Self::Fork(_)
+            | Self::Unrecordable(_)
             | Self::Decision(InvalidDecision::Missing(_)) => InvalidArgument,
             Self::UnknownSession => NotFound,
             Self::HarnessClosed(_)
@@ -216,11 +217,7 @@ impl HostError {
             Self::Log(error) if error.is_divergence() => Internal,
             Self::Log(_) => FailedPrecondition,
             Self::Turn(failure) if failure.is_precondition() => FailedPrecondition,
-            Self::Turn(_)
-            | Self::DescribeRefused { .. }
-            | Self::Unrecordable(_)
-            | Self::Journal(_)
-            | Self::OutcomeUnknown => Internal,
+            Self::Turn(_) | Self::DescribeRefused { .. } | Self::Journal(_) | Self::OutcomeUnknown => Internal,
         }
     }
 }
