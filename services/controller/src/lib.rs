@@ -3,6 +3,8 @@
 mod host;
 pub mod log;
 pub mod ports;
+#[cfg(test)]
+mod testing;
 pub mod turn;
 
 pub use host::{CallContext, ErrorClass, Host, HostError, HostParts, InvalidDecision, InvalidFork};

@@ -18,6 +18,8 @@ mod output;
 mod park;
 mod report;
 mod step;
+#[cfg(test)]
+mod tests;
 mod tool;
 mod usage;
 
@@ -148,7 +150,10 @@ impl Turn {
     pub fn on(&mut self, input: Input) -> Action {
         let state = mem::replace(&mut self.state, State::Over);
         match (state, input) {
-            (State::Failing(failure), outcome) => finish_failed(failure, outcome),
+            (State::Failing(_), Input::Refused(Refusal::Lost(lost @ (LostWriter::Conflict | LostWriter::Fenced)))) => {
+                Action::Finish(TurnEnd::Lost(lost))
+            }
+            (State::Failing(failure), _) => Action::Finish(TurnEnd::Failed(failure)),
             (State::Appending(_), Input::Refused(refusal)) => self.refused(refusal),
             (state, input) => self.step(state, input).unwrap_or_else(|failure| self.fail(failure)),
         }
@@ -237,14 +242,6 @@ impl Turn {
     fn is_legacy(&self) -> bool {
         self.recorded_id.is_legacy()
     }
-}
-
-/// The end after ERROR was appended, or could not be.
-fn finish_failed(failure: TurnFailure, outcome: Input) -> Action {
-    Action::Finish(match outcome {
-        Input::Refused(Refusal::Lost(lost @ (LostWriter::Conflict | LostWriter::Fenced))) => TurnEnd::Lost(lost),
-        _ => TurnEnd::Failed(failure),
-    })
 }
 
 /// An outcome that ends the turn whatever it waits for, or that it did not ask for.

@@ -64,3 +64,73 @@ pub fn is_same_decision(recorded: &Event, approved: bool, reason: &str, identity
         if decision.approved == approved && decision.reason == reason)
         && named(recorded.actor.as_ref()) == named(identity)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::events::*;
+
+    fn reference(execution: &str, call: &str, request_seq: i64) -> ApprovalRef {
+        ApprovalRef { execution_id: execution.into(), tool_call_id: call.into(), request_seq }
+    }
+
+    fn gate() -> Vec<Event> {
+        vec![Of("e1").start(0), Of("e1").tool_call(gated("g")), Of("e1").request("g")]
+    }
+
+    fn decided() -> Vec<Event> {
+        [gate(), vec![Of("e1").decision("g", 3, true)]].concat()
+    }
+
+    fn plan(records: &[Event]) -> Result<DecisionPlan, Undecidable> {
+        Log::of(records).plan_decision(&reference("e1", "g", 3))
+    }
+
+    #[test]
+    fn a_pending_gate_is_decided() {
+        assert_eq!(plan(&gate()), Ok(DecisionPlan::Decide));
+    }
+
+    #[test]
+    fn only_the_exact_tuple_names_a_gate() {
+        let log = Log::of(&gate());
+        for other in [reference("e2", "g", 3), reference("e1", "h", 3), reference("e1", "g", 2)] {
+            assert_eq!(log.plan_decision(&other), Err(Undecidable::NoSuchGate));
+        }
+        assert_eq!(plan(&gate()[..2]), Err(Undecidable::NoSuchGate));
+    }
+
+    #[test]
+    fn a_decision_is_found_after_receipt_end_and_newer_turns() {
+        let receipt = Of("e1").tool_result(receipt("g", 3, 4));
+        let mut records = decided();
+        for next in [receipt, Of("e1").end(), Of("e2").start(0)] {
+            assert_eq!(plan(&records), Ok(DecisionPlan::Decided(seq(4))));
+            records.push(next);
+        }
+        assert_eq!(plan(&records), Ok(DecisionPlan::Decided(seq(4))));
+    }
+
+    #[test]
+    fn inherited_and_superseded_gates_are_not_decided() {
+        assert_eq!(plan(&[gate(), vec![fork()]].concat()), Err(Undecidable::Inherited));
+        assert_eq!(plan(&[decided(), vec![fork()]].concat()), Err(Undecidable::Inherited));
+        assert_eq!(plan(&[gate(), vec![Of("e2").start(0)]].concat()), Err(Undecidable::NotPending));
+    }
+
+    #[test]
+    fn a_decision_is_the_same_when_answer_reason_and_identity_are() {
+        let nobody = IdentityRef::default();
+        let ada = IdentityRef { principal: "ada".into(), ..IdentityRef::default() };
+        let anonymous = Of("e1").decision("g", 3, true);
+        let named = Event { actor: Some(ada.clone()), ..anonymous.clone() };
+        assert!(is_same_decision(&anonymous, true, "", None));
+        assert!(is_same_decision(&anonymous, true, "", Some(&nobody)));
+        assert!(is_same_decision(&named, true, "", Some(&ada)));
+        assert!(!is_same_decision(&anonymous, false, "", None));
+        assert!(!is_same_decision(&anonymous, true, "why", None));
+        assert!(!is_same_decision(&anonymous, true, "", Some(&ada)));
+        assert!(!is_same_decision(&named, true, "", None));
+        assert!(!is_same_decision(&Of("e1").end(), true, "", None));
+    }
+}

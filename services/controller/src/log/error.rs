@@ -74,6 +74,18 @@ pub enum LogError {
 }
 
 impl LogError {
+    /// The record that it names.
+    #[must_use]
+    pub fn seq(&self) -> Seq {
+        match self {
+            Self::Invalid { seq, .. } | Self::Diverged { seq, .. } => *seq,
+            Self::InheritedToolIntent { call } | Self::InheritedGate { call } | Self::ApprovalBlocked { call } => *call,
+            Self::IncompleteInvocation { start, .. }
+            | Self::HarnessMismatch { start, .. }
+            | Self::VersionMismatch { start, .. } => *start,
+        }
+    }
+
     /// Whether recorded evidence contradicts itself, which Exec and Resume answer as INTERNAL; everything else is a
     /// failed precondition.
     #[must_use]

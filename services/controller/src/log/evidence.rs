@@ -99,8 +99,9 @@ impl Evidence {
         &self.gates
     }
 
-    pub(super) fn check(&self) -> Result<(), LogError> {
-        self.problem.clone().map_or(Ok(()), Err)
+    /// The first broken rule.
+    pub(super) fn problem(&self) -> Option<&LogError> {
+        self.problem.as_ref()
     }
 
     fn open(&mut self) -> Option<&mut Gate> {
@@ -236,3 +237,6 @@ fn is_receipt(result: &ToolResult, tool_call_id: &str, request: Seq, decision: D
         && result.approval_request_seq == request.to_wire()
         && result.approval_decision_seq == decision.seq.to_wire()
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,7 +68,10 @@ impl Execution {
         {
             return Err(LogError::Invalid { seq, rule: "an approval record has no execution id" });
         }
-        self.evidence.check()?;
+        let broken = [self.evidence.problem(), self.inputs.problem()].into_iter().flatten();
+        if let Some(first) = broken.min_by_key(|problem| problem.seq()) {
+            return Err(first.clone());
+        }
         self.inputs.check(self.ended)
     }
 

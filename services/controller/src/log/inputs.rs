@@ -50,6 +50,11 @@ impl Inputs {
         }
     }
 
+    /// The first broken rule, other than too few inputs.
+    pub(super) fn problem(&self) -> Option<&LogError> {
+        self.problem.as_ref()
+    }
+
     /// Checks them as those of a turn that has `ended`, or of one that was interrupted.
     pub(super) fn check(&self, ended: bool) -> Result<(), LogError> {
         if let Some(problem) = &self.problem {
@@ -62,6 +67,67 @@ impl Inputs {
                 LogError::IncompleteInvocation { start, expected, found: self.found }
             }),
             _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::{Log, ResumeStep};
+    use crate::testing::events::*;
+    use wire::ExecutionStart;
+
+    /// What Resume and controller replay say of a turn of these records.
+    fn verdicts(records: &[Event]) -> (Result<(), LogError>, Result<(), LogError>) {
+        let interrupted = Log::of(records).plan_resume().map(|plan| assert!(matches!(plan.step, ResumeStep::Run(_))));
+        let end = Of("e1").end();
+        let completed = Log::of(records.iter().chain([&end])).completed_turns("", "").map(|turns| {
+            assert_eq!(turns.len(), 1);
+        });
+        (interrupted, completed)
+    }
+
+    #[test]
+    fn malformed_inputs_are_invalid_whether_the_turn_ended_or_not() {
+        let e1 = Of("e1");
+        let countless = e1.start_with(ExecutionStart::default());
+        let inputless = e1.event(EventKind::EventInput, None);
+        let table = [
+            (vec![countless], 1, "EXECUTION_START has no input_count"),
+            (vec![e1.start(-1)], 1, "input_count is negative"),
+            (vec![e1.event(EventKind::EventExecutionStart, None)], 1, "EXECUTION_START has no payload"),
+            (vec![e1.start(1), e1.input("a"), e1.input("b")], 3, "there are more INPUT records than input_count"),
+            (vec![e1.start(0), e1.input("a")], 2, "there are more INPUT records than input_count"),
+            (vec![e1.start(1), inputless.clone()], 2, "INPUT has no message"),
+            (vec![inputless], 1, "INPUT has no message"),
+            (vec![e1.input("a"), e1.start(1)], 2, "EXECUTION_START is not the first record of its execution"),
+        ];
+        for (records, at, rule) in table {
+            let invalid = Err(LogError::Invalid { seq: seq(at), rule });
+            assert_eq!(verdicts(&records), (invalid.clone(), invalid), "{records:?}");
+        }
+    }
+
+    #[test]
+    fn missing_inputs_are_incomplete_while_the_turn_is_pending_and_invalid_once_it_ended() {
+        let records = [Of("e1").start(2), Of("e1").input("a")];
+        let incomplete = LogError::IncompleteInvocation { start: seq(1), expected: 2, found: 1 };
+        let rule = "a completed turn has fewer INPUT records than input_count";
+        assert_eq!(verdicts(&records), (Err(incomplete), Err(LogError::Invalid { seq: seq(1), rule })));
+    }
+
+    #[test]
+    fn a_turn_without_start_has_no_count_to_meet() {
+        let records = [Of("e1").input("a"), Of("e1").input("b"), Of("e1").output("x")];
+        assert_eq!(verdicts(&records), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn a_complete_turn_is_accepted() {
+        for (count, inputs) in [(0, vec![]), (1, vec![Of("e1").input("a")])] {
+            let records = [vec![Of("e1").start(count)], inputs].concat();
+            assert_eq!(verdicts(&records), (Ok(()), Ok(())));
         }
     }
 }

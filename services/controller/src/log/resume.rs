@@ -111,3 +111,108 @@ impl ResumePlan {
         Self { harness: None, harness_version: String::new(), step: ResumeStep::NothingPending }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::events::*;
+    use crate::testing::session::uid;
+    use wire::{Event, ExecutionStart, Message};
+
+    fn step(records: &[Event]) -> ResumeStep {
+        Log::of(records).plan_resume().unwrap().step
+    }
+
+    fn gate() -> Vec<Event> {
+        vec![Of("e1").start(0), Of("e1").tool_call(gated("g")), Of("e1").request("g")]
+    }
+
+    #[test]
+    fn the_last_first_seen_turn_is_resumed_on_its_recorded_harness() {
+        let recorded = |harness: &str| ExecutionStart {
+            config: vec![1, 2],
+            resume_from_seq: -3,
+            input_count: Some(1),
+            harness: harness.into(),
+            harness_version: "v7".into(),
+        };
+        let records = [
+            Of("e1").start_with(recorded("other")),
+            fork(),
+            Of("e2").start_with(recorded("echo")),
+            Of("e2").input("two"),
+            Of("e1").input("late"),
+            Of("e2").usage(1),
+        ];
+        let plan = Log::of(&records).plan_resume().unwrap();
+        assert_eq!((plan.harness.as_deref(), plan.harness_version.as_str()), (Some("echo"), "v7"));
+        let ResumeStep::Run(span) = plan.step else { panic!("nothing to run") };
+        let turn = span.read(&uid(), &records).unwrap();
+        assert_eq!((turn.execution.as_str(), turn.history_len), ("e2", 2));
+        assert_eq!((turn.config, turn.resume_from_seq), (vec![1, 2], -3));
+        assert_eq!(turn.inputs, [Message::text("user", "two")]);
+    }
+
+    #[test]
+    fn a_turn_without_recorded_harness_runs_on_the_session_s() {
+        let plan = Log::of(&[Of("e1").start(0)]).plan_resume().unwrap();
+        assert_eq!((plan.harness, plan.harness_version), (None, String::new()));
+    }
+
+    #[test]
+    fn an_effect_without_payload_cannot_be_read() {
+        let records = [Of("e1").start(0), Of("e1").event(wire::EventKind::EventUsage, None)];
+        let ResumeStep::Run(span) = step(&records) else { panic!("nothing to run") };
+        let error = span.read(&uid(), &records).unwrap_err();
+        assert_eq!(error, LogError::Invalid { seq: seq(2), rule: "an effect has no payload" });
+    }
+
+    #[test]
+    fn nothing_is_pending_after_the_last_turn_ended() {
+        for records in [vec![], vec![fork()], vec![Of("e1").start(0), Of("e2").start(0), Of("e2").end()]] {
+            assert_eq!(step(&records), ResumeStep::NothingPending);
+        }
+    }
+
+    #[test]
+    fn a_gate_waits_for_its_request_and_its_decision() {
+        let reference = Log::of(&gate()).selected_gate().unwrap().reference(&ExecutionId::new("e1")).unwrap();
+        assert_eq!((reference.tool_call_id.as_str(), reference.request_seq), ("g", 3));
+        let repair = ResumeStep::RepairRequest { execution: ExecutionId::new("e1"), tool_call_id: "g".into() };
+        assert_eq!(step(&gate()[..2]), repair);
+        assert_eq!(step(&gate()), ResumeStep::AwaitDecision(reference.clone()));
+        let errored = [gate(), vec![Of("e1").error()]].concat();
+        assert_eq!(step(&errored), ResumeStep::AwaitDecision(reference));
+        let decided = [gate(), vec![Of("e1").decision("g", 3, false)]].concat();
+        assert!(matches!(step(&decided), ResumeStep::Run(_)));
+    }
+
+    #[test]
+    fn an_inherited_gate_is_refused_decided_or_not() {
+        let refused = ResumeStep::Refuse(LogError::InheritedGate { call: seq(2) });
+        let decision = Of("e1").decision("g", 3, true);
+        for tail in [vec![fork()], vec![decision, fork()]] {
+            assert_eq!(step(&[gate(), tail].concat()), refused);
+        }
+        assert_eq!(step(&[gate()[..2].to_vec(), vec![fork()]].concat()), refused);
+    }
+
+    #[test]
+    fn an_inherited_gate_with_receipt_is_run_on() {
+        let receipt = Of("e1").tool_result(receipt("g", 3, 4));
+        let records = [gate(), vec![Of("e1").decision("g", 3, true), receipt, fork()]].concat();
+        assert!(matches!(step(&records), ResumeStep::Run(_)));
+    }
+
+    #[test]
+    fn the_harness_of_an_open_own_gate_is_told() {
+        let start = ExecutionStart { input_count: Some(0), harness: "echo".into(), ..ExecutionStart::default() };
+        let open = [vec![Of("e1").start_with(start)], gate()[1..].to_vec()].concat();
+        assert_eq!(Log::of(&open).open_gate_harness(), Some("echo"));
+        let inherited = [open.clone(), vec![fork()]].concat();
+        assert_eq!(Log::of(&inherited).open_gate_harness(), None);
+        let superseded = [open, vec![Of("e2").start(0)]].concat();
+        assert_eq!(Log::of(&superseded).open_gate_harness(), None);
+        assert_eq!(Log::of(&gate()).open_gate_harness(), None);
+    }
+}

@@ -29,7 +29,7 @@ pub enum Action {
 }
 
 /// The outcome of an action.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Input {
     /// The harness sent an event.
     Event {
