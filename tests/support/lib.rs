@@ -8,7 +8,7 @@ mod session;
 pub use model_server::ModelServer;
 pub use node::{Failpoint, NodeBuilder, NodeProcess};
 pub use scale::{rounds, seeds};
-pub use session::{Api, connect, kinds, text};
+pub use session::{Api, connect, kinds, record, text};
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -64,6 +64,12 @@ impl NodeBuilder {
         self.directory.join("journal.db")
     }
 
+    /// The file to which the node logs, kept for a test that fails.
+    #[must_use]
+    pub fn log(&self) -> PathBuf {
+        self.directory.join("node.log")
+    }
+
     /// Starts the node and waits until it serves.
     pub async fn start(&self) -> NodeProcess {
         let ready = tempfile::Builder::new().prefix("ready-").tempdir_in(&self.directory).expect("a directory");
@@ -78,7 +84,7 @@ impl NodeBuilder {
             .args(&self.arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(log_file(&self.directory));
+            .stderr(log_file(&self.log()));
         command.env_remove("AGENTSESSIONS_FAILPOINT");
         if let Some(failpoint) = self.failpoint {
             command.env("AGENTSESSIONS_FAILPOINT", failpoint.to_string());
@@ -89,9 +95,8 @@ impl NodeBuilder {
     }
 }
 
-/// The node's log, kept for a test that fails.
-fn log_file(directory: &Path) -> Stdio {
-    let file = std::fs::File::options().append(true).create(true).open(directory.join("node.log"));
+fn log_file(path: &Path) -> Stdio {
+    let file = std::fs::File::options().append(true).create(true).open(path);
     file.map_or_else(|_| Stdio::null(), Stdio::from)
 }
 

@@ -39,6 +39,15 @@ pub fn kinds(records: &[LogRecord]) -> Vec<EventKind> {
     records.iter().map(|record| record.event.as_ref().map_or(EventKind::Unspecified, |event| event.kind())).collect()
 }
 
+/// The record that an update carries.
+#[must_use]
+pub fn record(update: ExecUpdate) -> Option<LogRecord> {
+    match update.update {
+        Some(Update::Record(record)) => Some(record),
+        _ => None,
+    }
+}
+
 impl Api {
     /// Creates a session on a harness.
     pub async fn create(&mut self, harness: &str) -> Session {
@@ -68,10 +77,6 @@ impl Api {
         let request = ExecRequest { session: session.into(), inputs: vec![text(input)], ..ExecRequest::default() };
         let (updates, failure) = self.exec(request).await;
         assert!(failure.is_none(), "turn failed: {failure:?}");
-        let record = |update: ExecUpdate| match update.update {
-            Some(Update::Record(record)) => Some(record),
-            _ => None,
-        };
         updates.into_iter().filter_map(record).collect()
     }
 

@@ -1,9 +1,8 @@
 //! The command line of `agentsessionsd`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::Path;
 
-use clap::builder::ValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
 use thiserror::Error;
@@ -58,28 +57,24 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Cli
         Some((_, below)) => (true, below),
         None => (false, &matches),
     };
-    let file = matches.get_one::<PathBuf>(CONFIG);
-    let config = Config::load(file.map(PathBuf::as_path), matches).map(Box::new);
+    let file = matches.get_one::<String>(CONFIG);
+    let config = Config::load(file.map(Path::new), matches).map(Box::new);
     if check { Ok(Invocation::CheckConfig(config)) } else { Ok(Invocation::Serve(config?)) }
 }
 
 fn command() -> Command {
-    let config = Arg::new(CONFIG)
-        .long(CONFIG)
-        .env("AGENTSESSIONS_CONFIG")
-        .value_name("FILE")
-        .value_parser(ValueParser::path_buf())
-        .global(true)
-        .help("TOML file to read the configuration from");
+    let config = Arg::new(CONFIG).long(CONFIG).value_name("FILE").help("TOML file to read the configuration from");
     let check = Command::new(CHECK_CONFIG)
         .about("Prints the configuration that would be used, or everything that is wrong with it");
-    Config::declare(Command::new("agentsessionsd"))
+    let command = Command::new("agentsessionsd")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A host for durable agent sessions")
         .after_help(AFTER_HELP)
-        .arg(config)
-        .subcommand(check)
         .disable_help_subcommand(true)
+        .next_line_help(true)
+        .arg(config)
+        .subcommand(check);
+    Config::declare(command)
 }
 
 /// Long flags may be written with one dash, as programs written in Go have them.

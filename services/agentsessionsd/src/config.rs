@@ -18,6 +18,7 @@ pub use values::{ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat
 /// Everything an operator can decide about a node. Credentials are not part of it: they come from the environment
 /// alone and are never printed.
 #[derive(Clone, Debug, PartialEq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Node")]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Address of the Sessions service. Port 0 takes a free port, which the log and the ready file then tell
@@ -39,11 +40,11 @@ pub struct Config {
 
     /// How long live turns may go on after SIGTERM or SIGINT before they are interrupted; an interrupted turn is
     /// recorded as such and can be resumed. The process exits at most 5 s after that
-    #[arg(id = "drain_timeout", long, value_name = "TIME")]
+    #[arg(id = "drain_timeout", long = "drain-timeout", value_name = "TIME")]
     pub drain_timeout: Period,
 
     /// File to write the bound address to once the node serves, and to remove when it stops
-    #[arg(id = "ready_file", long, value_name = "PATH")]
+    #[arg(id = "ready_file", long = "ready-file", value_name = "PATH")]
     pub ready_file: Option<PathBuf>,
 
     /// Completes model requests.
@@ -193,6 +194,25 @@ impl Config {
         let options =
             RemoteOptions { max_message_bytes: self.limits.max_message_size.get(), ..RemoteOptions::default() };
         Directory::new(model, remotes, &options)
+    }
+
+    /// The configuration as a TOML file that means the same. It holds no credentials.
+    ///
+    /// # Errors
+    /// A path that is not UTF-8.
+    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
+        toml::to_string(self)
+    }
+
+    /// What the listener needs.
+    pub(crate) fn listener(&self) -> frontend::Options {
+        frontend::Options {
+            max_message_size: self.limits.max_message_size.get(),
+            max_calls: self.limits.max_calls.get(),
+            max_connections: self.limits.max_connections.get(),
+            keepalive_interval: self.keepalive.interval.get(),
+            keepalive_timeout: self.keepalive.timeout.get(),
+        }
     }
 
     /// What each value alone does not show to be wrong.

@@ -2,4 +2,13 @@
 
 pub mod cli;
 pub mod config;
+#[cfg(feature = "failpoints")]
+mod failpoint;
+mod models;
+mod node;
+mod ready_file;
+mod signals;
 pub mod telemetry;
+
+pub use node::{Node, STOP_BOUND, StartError};
+pub use signals::Signals;

@@ -1,2 +1,77 @@
-//! (being written)
-fn main() {}
+//! A host for durable agent sessions.
+
+use std::process::ExitCode;
+
+use env::Env;
+use node::cli::{self, Invocation};
+use node::config::{Config, Problems};
+use node::{Node, STOP_BOUND, Signals, telemetry};
+
+fn main() -> ExitCode {
+    match cli::parse(std::env::args_os()) {
+        Ok(Invocation::Print(text)) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Ok(Invocation::CheckConfig(checked)) => check_config(checked),
+        Ok(Invocation::Serve(config)) => serve(&config),
+        Err(error) => fail(error),
+    }
+}
+
+/// One line that says why the node does not run.
+fn fail(error: impl std::fmt::Display) -> ExitCode {
+    eprintln!("agentsessionsd: {error}");
+    ExitCode::FAILURE
+}
+
+fn check_config(checked: Result<Box<Config>, Problems>) -> ExitCode {
+    match checked {
+        Ok(config) => match config.to_toml() {
+            Ok(text) => {
+                print!("{text}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => fail(error),
+        },
+        Err(problems) => {
+            for problem in &problems.0 {
+                eprintln!("agentsessionsd: {problem}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(config: &Config) -> ExitCode {
+    telemetry::init(&config.log);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(error),
+    };
+    let ended = runtime.block_on(run(config));
+    // What still blocks a thread by now does not keep the process alive.
+    runtime.shutdown_background();
+    match ended {
+        Ok(code) => code,
+        Err(error) => fail(error),
+    }
+}
+
+async fn run(config: &Config) -> anyhow::Result<ExitCode> {
+    // Before anything starts, so that a signal during the start is not lost.
+    let mut signals = Signals::listen()?;
+    let node = Node::start(config, Env::system()).await?;
+    let signal = signals.next().await;
+    tracing::info!(signal, "stopping; a second signal stops at once");
+    let bound = config.drain_timeout.get() + STOP_BOUND;
+    tokio::select! {
+        stopped = tokio::time::timeout(bound, node.stop()) => {
+            Ok(if stopped.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        signal = signals.next() => {
+            tracing::warn!(signal, "stopped at once");
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}

@@ -98,3 +98,43 @@ impl Drop for Call {
         self.cancelled.cancel();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tonic::Code;
+
+    use super::*;
+
+    fn call(deadline: Option<Duration>) -> Call {
+        let mut request = Request::new(());
+        request.extensions_mut().insert(Deadline(deadline.map(|left| Instant::now() + left)));
+        Call::enter(&request, "")
+    }
+
+    #[tokio::test]
+    async fn an_operation_that_outlives_the_deadline_is_cut_short() {
+        let call = call(Some(Duration::from_millis(1)));
+        let status = call.answer_in_time(future::pending::<Result<(), _>>()).await.unwrap_err();
+        assert_eq!(status.code(), Code::DeadlineExceeded);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_there_is_given_even_late() {
+        let call = call(Some(Duration::ZERO));
+        assert!(call.answer_in_time(future::ready(Ok(()))).await.is_ok());
+        let refused = call.answer_in_time(future::ready(Err::<(), _>(HostError::EmptySession))).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument);
+    }
+
+    #[tokio::test]
+    async fn the_host_learns_that_the_call_is_over() {
+        let call = call(None);
+        let context = call.context();
+        let stream = call.stream(futures::stream::pending::<Result<(), HostError>>());
+        assert!(!context.cancelled.is_cancelled());
+        drop(stream);
+        assert!(context.cancelled.is_cancelled());
+    }
+}

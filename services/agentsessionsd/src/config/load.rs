@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use clap::builder::{OsStr, Resettable, StringValueParser};
+use clap::builder::{Resettable, StringValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 use figment::error::Kind;
@@ -47,20 +47,21 @@ impl fmt::Display for Problems {
 }
 
 impl Config {
-    /// Adds the flags and environment variables of a configuration to `command`.
+    /// Adds the flags of a configuration to `command`, and an environment variable to every flag it then has.
     #[must_use]
     pub fn declare(command: Command) -> Command {
         let defaults = Value::serialize(Self::default()).ok();
+        let default = |arg: &Arg| text(defaults.as_ref()?.find_ref(arg.get_id().as_str())?);
         Self::augment_args(command).mut_args(|arg| {
-            let default = defaults.as_ref().and_then(|tree| tree.find_ref(arg.get_id().as_str())?.as_str());
-            let default = default.filter(|text| !text.is_empty()).map(|text| OsStr::from(text.to_owned()));
+            let default = default(&arg).map_or(Resettable::Reset, |text| Resettable::Value(text.into()));
             let env = env_name(&arg);
             // Values are read as text and parsed in one place, so that all problems are reported, not the first.
             arg.global(true)
                 .required(false)
                 .env(env)
+                .hide_env_values(true)
                 .value_parser(StringValueParser::new())
-                .default_value(default.map_or(Resettable::Reset, Resettable::Value))
+                .default_value(default)
         })
     }
 
@@ -92,6 +93,12 @@ const FLAGS: &str = "flags";
 fn env_name(arg: &Arg) -> String {
     let flag = arg.get_long().unwrap_or_default();
     format!("{ENV_PREFIX}{}", flag.replace('-', "_").to_ascii_uppercase())
+}
+
+/// The text of a scalar that is not empty.
+fn text(value: &Value) -> Option<String> {
+    let text = value.as_str().map(str::to_owned).or_else(|| value.to_u128().map(|number| number.to_string()));
+    text.filter(|text| !text.is_empty())
 }
 
 /// Texts by key path.

@@ -23,6 +23,15 @@ enum Raw {
     Number(u64),
 }
 
+impl Raw {
+    fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Number(number) => number.to_string(),
+        }
+    }
+}
+
 /// Reads and writes a value through its text form.
 macro_rules! text_value {
     ($name:ident) => {
@@ -30,10 +39,7 @@ macro_rules! text_value {
             type Error = InvalidValue;
 
             fn try_from(raw: Raw) -> Result<Self, InvalidValue> {
-                match raw {
-                    Raw::Text(text) => text.parse(),
-                    Raw::Number(number) => number.to_string().parse(),
-                }
+                raw.into_text().parse()
             }
         }
 
@@ -48,7 +54,6 @@ macro_rules! text_value {
 text_value!(ListenAddr);
 text_value!(Period);
 text_value!(ByteSize);
-text_value!(Count);
 text_value!(StaticHarness);
 text_value!(LogFormat);
 text_value!(LogFilter);
@@ -151,7 +156,7 @@ impl FromStr for ByteSize {
 
 /// How many of something there may be; at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Raw", into = "String")]
+#[serde(try_from = "Raw", into = "u32")]
 pub struct Count(NonZeroU32);
 
 impl Count {
@@ -165,6 +170,20 @@ impl Count {
     #[must_use]
     pub fn get(self) -> usize {
         usize::try_from(self.0.get()).unwrap_or(usize::MAX)
+    }
+}
+
+impl TryFrom<Raw> for Count {
+    type Error = InvalidValue;
+
+    fn try_from(raw: Raw) -> Result<Self, InvalidValue> {
+        raw.into_text().parse()
+    }
+}
+
+impl From<Count> for u32 {
+    fn from(count: Count) -> Self {
+        count.0.get()
     }
 }
 

@@ -1,0 +1,93 @@
+//! The ordinary life of a session.
+
+use futures::TryStreamExt;
+use support::{NodeBuilder, kinds, text};
+use tonic::Code;
+use wire::EventKind::{EventEnd, EventExecutionStart, EventInput, EventModelCall, EventOutput};
+use wire::exec_update::Update;
+use wire::{ExecRequest, ForkRequest, ListSessionsRequest, ReplayRequest, SuspendRequest};
+
+#[tokio::test]
+async fn a_turn_streams_the_session_first_and_then_what_replay_gives_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = NodeBuilder::new(directory.path()).start().await;
+    let mut api = node.api().await;
+    let exec = ExecRequest { inputs: vec![text("hello")], ..ExecRequest::default() };
+    let (updates, failure) = api.exec(exec).await;
+    assert!(failure.is_none(), "{failure:?}");
+
+    let mut updates = updates.into_iter().map(|update| update.update.unwrap());
+    let Some(Update::Session(session)) = updates.next() else { panic!("no session first") };
+    assert_eq!((session.last_seq, session.harness.as_str()), (0, "echo"));
+    let uid = session.metadata.unwrap().uid;
+    let records: Vec<_> = updates
+        .map(|update| match update {
+            Update::Record(record) => record,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(kinds(&records), [EventExecutionStart, EventInput, EventModelCall, EventOutput, EventEnd]);
+    assert_eq!(api.log(&uid).await, records);
+    assert_eq!(api.get(&uid).await.unwrap().last_seq, 5);
+}
+
+#[tokio::test]
+async fn sessions_survive_a_restart_and_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let builder = NodeBuilder::new(directory.path());
+    let mut node = builder.start().await;
+    let mut api = node.api().await;
+    let session = api.create("echo").await.metadata.unwrap().uid;
+    let before = api.turn(&session, "first").await;
+    node.terminate();
+    assert!(node.wait(support::BOUND).await.success());
+
+    let node = builder.start().await;
+    let mut api = node.api().await;
+    assert_eq!(api.log(&session).await, before);
+    api.turn(&session, "second").await;
+    assert_eq!(api.log(&session).await.len(), 10);
+}
+
+#[tokio::test]
+async fn suspend_resume_and_fork_work_over_the_wire() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = NodeBuilder::new(directory.path()).start().await;
+    let mut api = node.api().await;
+    let session = api.create("echo").await.metadata.unwrap().uid;
+    api.turn(&session, "x").await;
+    let suspended = api.client.suspend(SuspendRequest { session: session.clone() }).await.unwrap().into_inner();
+    assert_eq!((suspended.last_seq, suspended.compute_state()), (6, wire::ComputeState::ComputeCold));
+    let resumed = api.resume(&session).await.unwrap();
+    assert_eq!((resumed.last_seq, resumed.compute_state()), (7, wire::ComputeState::ComputeLive));
+
+    let fork = ForkRequest { session: session.clone(), count: 3, at_seq: 5, ..ForkRequest::default() };
+    let children = api.client.fork(fork).await.unwrap().into_inner().children;
+    assert_eq!(children.len(), 3);
+    let parent = api.log(&session).await;
+    for child in children {
+        let log = api.log(&child.metadata.unwrap().uid).await;
+        assert_eq!((log.len(), log[..5] == parent[..5]), (6, true));
+    }
+    let list = api.client.list_sessions(ListSessionsRequest::default()).await.unwrap().into_inner();
+    assert_eq!(list.sessions.len(), 4);
+}
+
+#[tokio::test]
+async fn a_busy_session_is_aborted_and_the_others_are_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let gate = crate::gate::Gate::start().await;
+    let node = gate.node(NodeBuilder::new(directory.path())).start().await;
+    let mut api = node.api().await;
+    let session = api.create(crate::gate::NAME).await.metadata.unwrap().uid;
+    let exec = ExecRequest { session: session.clone(), ..ExecRequest::default() };
+    let live = api.client.exec(exec.clone()).await.unwrap().into_inner();
+    gate.started(1).await;
+    assert_eq!(api.exec(exec).await.1.unwrap().code(), Code::Aborted);
+    let replay = ReplayRequest { session: session.clone(), ..ReplayRequest::default() };
+    let so_far: Vec<_> = api.client.replay(replay).await.unwrap().into_inner().try_collect().await.unwrap();
+    assert_eq!(kinds(&so_far), [EventExecutionStart, EventOutput]);
+    gate.open(1);
+    let updates: Vec<_> = live.try_collect().await.unwrap();
+    assert_eq!(updates.len(), 5);
+}

@@ -1,0 +1,159 @@
+//! Requests that no handler should see, and how many calls may run at once.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use support::{NodeBuilder, text};
+use tonic::client::Grpc;
+use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::{Code, Request, Status};
+use wire::{ExecRequest, GetSessionRequest};
+
+use crate::gate::Gate;
+use crate::operations::{channel, health};
+
+/// Sends messages as they are, whether or not they are protobuf.
+#[derive(Clone, Copy, Default)]
+struct RawBytes;
+
+impl Codec for RawBytes {
+    type Encode = Bytes;
+    type Decode = Bytes;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        *self
+    }
+
+    fn decoder(&mut self) -> Self {
+        *self
+    }
+}
+
+impl Encoder for RawBytes {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        bytes::BufMut::put(buffer, item);
+        Ok(())
+    }
+
+    fn buffer_settings(&self) -> BufferSettings {
+        BufferSettings::default()
+    }
+}
+
+impl Decoder for RawBytes {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        let length = bytes::Buf::remaining(buffer);
+        Ok(Some(bytes::Buf::copy_to_bytes(buffer, length)))
+    }
+
+    fn buffer_settings(&self) -> BufferSettings {
+        BufferSettings::default()
+    }
+}
+
+async fn send_raw(node: &support::NodeProcess, rpc: &'static str, message: Bytes) -> Status {
+    let mut client = Grpc::new(channel(node).await);
+    client.ready().await.unwrap();
+    let path = http::uri::PathAndQuery::from_static(rpc);
+    client.unary(Request::new(message), path, RawBytes).await.unwrap_err()
+}
+
+const GET: &str = "/agentsessions.v1.Sessions/GetSession";
+const EXEC: &str = "/agentsessions.v1.Sessions/Exec";
+
+#[tokio::test]
+async fn bytes_that_are_no_message_are_the_callers_mistake() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = NodeBuilder::new(directory.path()).start().await;
+    let cases: [(&str, &[u8]); 4] = [
+        ("a tag that breaks off", b"\x80"),
+        ("a length beyond the end", b"\x0a\x20abc"),
+        ("a text that is not UTF-8", b"\x0a\x02\xff\xfe"),
+        ("a wire type that does not exist", b"\x0f"),
+    ];
+    for (what, bytes) in cases {
+        for rpc in [GET, EXEC] {
+            let status = send_raw(&node, rpc, Bytes::from_static(bytes)).await;
+            assert_eq!(status.code(), Code::InvalidArgument, "{what}: {}", status.message());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_over_the_limit_is_refused_and_one_under_it_is_read_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = NodeBuilder::new(directory.path()).flag("--max-message-size", "1MiB").start().await;
+    let mut api = node.api().await;
+    let session = api.create("echo").await.metadata.unwrap().uid;
+    let exec = |size: usize| ExecRequest {
+        session: session.clone(),
+        inputs: vec![text(&"x".repeat(size))],
+        ..ExecRequest::default()
+    };
+    let refused = api.exec(exec(1 << 20)).await.1.unwrap();
+    assert_eq!(refused.code(), Code::ResourceExhausted, "{}", refused.message());
+    assert!(refused.message().contains("1048576"), "{}", refused.message());
+    assert!(api.exec(exec((1 << 20) - 200)).await.1.is_none());
+    assert_eq!(api.log(&session).await.len(), 5);
+}
+
+#[tokio::test]
+async fn rpcs_and_services_that_do_not_exist_are_unimplemented() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = NodeBuilder::new(directory.path()).start().await;
+    for rpc in [
+        "/agentsessions.v1.Sessions/NoSuchRpc",
+        "/agentsessions.v1.NoSuchService/Get",
+        "/agentsessions.v1.HarnessRegistry/ListHarnesses",
+    ] {
+        assert_eq!(send_raw(&node, rpc, Bytes::new()).await.code(), Code::Unimplemented, "{rpc}");
+    }
+}
+
+#[tokio::test]
+async fn a_malformed_timeout_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = NodeBuilder::new(directory.path()).start().await;
+    let mut client = node.api().await.client;
+    let mut request = Request::new(GetSessionRequest { uid: "x".to_owned() });
+    request.metadata_mut().insert("grpc-timeout", "soon".parse().unwrap());
+    assert_eq!(client.get_session(request).await.unwrap_err().code(), Code::InvalidArgument);
+}
+
+#[tokio::test]
+async fn calls_over_the_limit_are_refused_at_once_and_streams_count_until_they_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let gate = Gate::start().await;
+    let node = gate.node(NodeBuilder::new(directory.path())).flag("--max-calls", "2").start().await;
+    let mut api = node.api().await;
+    let session = api.create(crate::gate::NAME).await.metadata.unwrap().uid;
+    let other = api.create(crate::gate::NAME).await.metadata.unwrap().uid;
+    let exec = |session: &str| ExecRequest { session: session.to_owned(), ..ExecRequest::default() };
+    let mut first = api.client.exec(exec(&session)).await.unwrap().into_inner();
+    let second = api.client.exec(exec(&other)).await.unwrap();
+    gate.started(2).await;
+
+    let refused = api.get(&session).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted, "{}", refused.message());
+    assert!(health(channel(&node).await, "").await.is_ok());
+
+    gate.open(1);
+    drop(second);
+    while first.message().await.unwrap_or_default().is_some() {}
+    drop(first);
+    // The place is given back when the node has sent the last frame, which the client may see a moment earlier.
+    let freed = async {
+        while api.get(&session).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), freed).await.unwrap();
+}
