@@ -9,6 +9,7 @@ mod values;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
+use env::Env;
 use harness::{Directory, DirectoryProblem, RemoteOptions};
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +86,10 @@ pub struct ModelConfig {
     /// Header that carries the key: as `Bearer KEY` in Authorization, bare in any other
     #[arg(id = "model.auth_header", long = "model-auth-header", value_name = "NAME")]
     pub auth_header: String,
+
+    /// Longest time from a model request to its complete answer
+    #[arg(id = "model.timeout", long = "model-timeout", value_name = "TIME")]
+    pub timeout: Period,
 }
 
 /// What callers may use up.
@@ -157,6 +162,7 @@ impl Default for ModelConfig {
             base_url: "https://api.openai.com/v1".to_owned(),
             path: "/chat/completions".to_owned(),
             auth_header: "Authorization".to_owned(),
+            timeout: Period::seconds(120),
         }
     }
 }
@@ -217,7 +223,31 @@ impl Config {
 
     /// What each value alone does not show to be wrong.
     fn contradictions(&self) -> Vec<Problem> {
-        let problems = self.directory().err().unwrap_or_default();
-        problems.into_iter().map(|problem| Problem::new("--harness", problem.to_string())).collect()
+        let harnesses = self.directory().err().unwrap_or_default();
+        let harnesses = harnesses.into_iter().map(|problem| Problem::new("harness", problem.to_string()));
+        // Neither key nor randomness is looked at until there is a request.
+        let model = model::provider(&self.model.provider(), None, Env::system()).err();
+        let model = model.into_iter().flat_map(|invalid| invalid.problems);
+        let model = model.map(|problem| Problem::new("model", problem.to_string()));
+        let pings = [("keepalive.interval", self.keepalive.interval), ("keepalive.timeout", self.keepalive.timeout)];
+        let pings = pings.into_iter().filter(|(_, period)| period.get().is_zero());
+        let pings = pings.map(|(key, _)| Problem::new(key, "must be longer than zero"));
+        harnesses.chain(model).chain(pings).collect()
+    }
+}
+
+impl ModelConfig {
+    /// What the provider needs.
+    pub(crate) fn provider(&self) -> model::ModelConfig {
+        model::ModelConfig {
+            model: self.name.clone(),
+            base_url: self.base_url.clone(),
+            path: self.path.clone(),
+            auth_header: self.auth_header.clone(),
+            timeout: self.timeout.get(),
+            // Some models think in silence for as long as the answer may take.
+            idle_timeout: self.timeout.get(),
+            ..model::ModelConfig::default()
+        }
     }
 }

@@ -4,7 +4,6 @@ pub mod cli;
 pub mod config;
 #[cfg(feature = "failpoints")]
 mod failpoint;
-mod models;
 mod node;
 mod ready_file;
 mod signals;

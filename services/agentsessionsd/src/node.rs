@@ -12,6 +12,7 @@ use frontend::{Frontend, tcp_incoming};
 use futures::Stream;
 use harness::DirectoryProblem;
 use journal::Journal;
+use model::{ApiKey, InvalidApiKey, InvalidModelConfig};
 use store::embedded::{Embedded, EmbeddedOptions};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -51,6 +52,12 @@ pub enum StartError {
     /// The configured harnesses contradict each other.
     #[error("harnesses are misconfigured: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Harnesses(Vec<DirectoryProblem>),
+    /// The model provider cannot be set up.
+    #[error(transparent)]
+    Model(#[from] InvalidModelConfig),
+    /// The model provider's key cannot be used.
+    #[error(transparent)]
+    ApiKey(#[from] InvalidApiKey),
     /// The address cannot be listened on.
     #[error("cannot listen on {addr}: {source}")]
     Listen {
@@ -173,6 +180,7 @@ impl Node {
 impl Parts {
     async fn assemble(config: &Config, env: Env) -> Result<Self, StartError> {
         let directory = config.directory().map_err(StartError::Harnesses)?;
+        let models = model::provider(&config.model.provider(), ApiKey::from_environment()?, env.clone())?;
         let path = || config.journal.clone();
         let engine = Embedded::open(&config.journal, EmbeddedOptions::default())
             .map_err(|source| StartError::Store { path: path(), source })?;
@@ -185,7 +193,7 @@ impl Parts {
             env: env.clone(),
             tasks: tasks.clone(),
             harnesses: Arc::new(directory),
-            models: Arc::new(crate::models::Echo),
+            models,
             tools: None,
             default_project: config.project.clone(),
         });

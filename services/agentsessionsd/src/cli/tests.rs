@@ -87,8 +87,8 @@ fn all_problems_are_reported_at_once_with_their_origins() {
         &format!("{path}: limits.calls: no such key"),
         "--addr: \"nowhere\" has no port",
         "--log-filter: \"a=b=c\" is not a log filter",
-        "--harness: harness echo needs a model",
-        "--harness: harness echo is built in",
+        "harness: harness echo needs a model",
+        "harness: harness echo is built in",
     ];
     for text in expected {
         assert!(found.iter().any(|problem| problem.starts_with(text)), "{text} not in {found:#?}");
@@ -99,7 +99,14 @@ fn all_problems_are_reported_at_once_with_their_origins() {
 #[test]
 fn a_harness_given_twice_is_a_problem() {
     let found = problems(&["--model", "m", "--harness", "a=h:1", "--harness", "a=h:2"]);
-    assert_eq!(found, ["--harness: harness a is configured twice"]);
+    assert_eq!(found, ["harness: harness a is configured twice"]);
+}
+
+#[test]
+fn what_the_provider_and_the_listener_refuse_is_a_problem() {
+    let found = problems(&["--model", "m", "--model-base-url", "ftp://x", "--keepalive-interval", "0s"]);
+    assert!(found[0].starts_with("model: base_url"), "{found:?}");
+    assert_eq!(found[1..], ["keepalive.interval: must be longer than zero"]);
 }
 
 #[test]

@@ -75,6 +75,7 @@ name = ""
 base_url = "https://api.openai.com/v1"
 path = "/chat/completions"
 auth_header = "Authorization"
+timeout = "2m"
 
 [limits]
 max_message_size = "64MiB"
