@@ -10,9 +10,13 @@ mod calls;
 mod command_line;
 #[path = "process/drain.rs"]
 mod drain;
+#[path = "process/fuzz.rs"]
+mod fuzz;
 #[path = "process/gate.rs"]
 mod gate;
 #[path = "process/limits.rs"]
 mod limits;
 #[path = "process/operations.rs"]
 mod operations;
+#[path = "process/raw.rs"]
+mod raw;

@@ -11,7 +11,19 @@ pub(crate) fn status(error: &HostError) -> Status {
     if code == Code::Internal {
         tracing::warn!(error = %error, cause = %Causes(error), "call failed");
     }
-    Status::new(code, error.to_string())
+    Status::new(code, cut(error.to_string()))
+}
+
+/// Longest message of a status, in bytes. It travels in a header, which triples some characters, and clients drop the
+/// connection over more than 8 KiB of headers. Messages quote names that callers chose.
+const MESSAGE_BYTES: usize = 1000;
+
+fn cut(mut message: String) -> String {
+    if message.len() > MESSAGE_BYTES {
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
+        message.push('…');
+    }
+    message
 }
 
 fn code(class: ErrorClass) -> Code {
@@ -41,5 +53,37 @@ impl std::fmt::Display for Causes<'_> {
             next = cause.source();
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_of_the_host_has_the_code_of_its_name() {
+        let classes = [
+            ErrorClass::InvalidArgument,
+            ErrorClass::NotFound,
+            ErrorClass::FailedPrecondition,
+            ErrorClass::Aborted,
+            ErrorClass::Unavailable,
+            ErrorClass::DeadlineExceeded,
+            ErrorClass::Cancelled,
+            ErrorClass::Unimplemented,
+            ErrorClass::Internal,
+        ];
+        for class in classes {
+            assert_eq!(format!("{class:?}"), format!("{:?}", code(class)));
+        }
+    }
+
+    #[test]
+    fn a_message_that_quotes_a_huge_name_still_fits_into_a_header() {
+        let name = "\u{20ac}".repeat(10_000);
+        let status = status(&HostError::UnknownHarness(name));
+        assert_eq!(status.code(), Code::InvalidArgument);
+        assert!(status.message().starts_with("harness ") && status.message().len() <= MESSAGE_BYTES + '…'.len_utf8());
+        assert_eq!(cut("short".to_owned()), "short");
     }
 }

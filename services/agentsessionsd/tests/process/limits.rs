@@ -4,67 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use support::{NodeBuilder, text};
-use tonic::client::Grpc;
-use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
-use tonic::{Code, Request, Status};
+use tonic::{Code, Request};
 use wire::{ExecRequest, GetSessionRequest};
 
 use crate::gate::Gate;
 use crate::operations::{channel, health};
-
-/// Sends messages as they are, whether or not they are protobuf.
-#[derive(Clone, Copy, Default)]
-struct RawBytes;
-
-impl Codec for RawBytes {
-    type Encode = Bytes;
-    type Decode = Bytes;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        *self
-    }
-
-    fn decoder(&mut self) -> Self {
-        *self
-    }
-}
-
-impl Encoder for RawBytes {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        bytes::BufMut::put(buffer, item);
-        Ok(())
-    }
-
-    fn buffer_settings(&self) -> BufferSettings {
-        BufferSettings::default()
-    }
-}
-
-impl Decoder for RawBytes {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
-        let length = bytes::Buf::remaining(buffer);
-        Ok(Some(bytes::Buf::copy_to_bytes(buffer, length)))
-    }
-
-    fn buffer_settings(&self) -> BufferSettings {
-        BufferSettings::default()
-    }
-}
-
-async fn send_raw(node: &support::NodeProcess, rpc: &'static str, message: Bytes) -> Status {
-    let mut client = Grpc::new(channel(node).await);
-    client.ready().await.unwrap();
-    let path = http::uri::PathAndQuery::from_static(rpc);
-    client.unary(Request::new(message), path, RawBytes).await.unwrap_err()
-}
+use crate::raw::send;
 
 const GET: &str = "/agentsessions.v1.Sessions/GetSession";
 const EXEC: &str = "/agentsessions.v1.Sessions/Exec";
@@ -81,7 +26,7 @@ async fn bytes_that_are_no_message_are_the_callers_mistake() {
     ];
     for (what, bytes) in cases {
         for rpc in [GET, EXEC] {
-            let status = send_raw(&node, rpc, Bytes::from_static(bytes)).await;
+            let status = send(channel(&node).await, rpc, Bytes::from_static(bytes)).await.unwrap_err();
             assert_eq!(status.code(), Code::InvalidArgument, "{what}: {}", status.message());
         }
     }
@@ -114,7 +59,11 @@ async fn rpcs_and_services_that_do_not_exist_are_unimplemented() {
         "/agentsessions.v1.NoSuchService/Get",
         "/agentsessions.v1.HarnessRegistry/ListHarnesses",
     ] {
-        assert_eq!(send_raw(&node, rpc, Bytes::new()).await.code(), Code::Unimplemented, "{rpc}");
+        assert_eq!(
+            send(channel(&node).await, rpc, Bytes::new()).await.unwrap_err().code(),
+            Code::Unimplemented,
+            "{rpc}"
+        );
     }
 }
 
