@@ -23,8 +23,8 @@ const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 const DONE: &[u8] = b"[DONE]";
 
 /// How long the end of a stream may follow its last event. Within it the connection serves the next request; after it
-/// the connection is closed.
-const LINGER: Duration = Duration::from_millis(50);
+/// the connection is closed. Short, since the caller waits for it.
+const LINGER: Duration = Duration::from_millis(5);
 
 /// An answer that the provider has begun to give.
 pub(super) struct Answer {

@@ -119,9 +119,10 @@ fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static
     std::iter::successors(error.source(), |error| (*error).source())
 }
 
+/// I/O errors wrap one another without being one another's source.
 fn is_tls(error: &(dyn Error + 'static)) -> bool {
     let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    error.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>())
+    error.is::<rustls::Error>() || inner.is_some_and(|inner| is_tls(inner))
 }
 
 /// The connection ended before anything of an answer was read.
