@@ -162,7 +162,8 @@ pub trait DeltaSink: Send {
     async fn text(&mut self, chunk: String);
 }
 
-/// A model request failed. The text names provider, model and status, never the request, a reply body or a credential.
+/// A model request failed. The text names provider, model and status, and may quote the provider's own message, cut and
+/// redacted; never the request, any other part of a reply, or a credential.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct ModelError(pub String);
