@@ -1,5 +1,6 @@
 //! A host for durable agent sessions.
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use env::Env;
@@ -9,34 +10,33 @@ use node::{Node, STOP_BOUND, Signals, telemetry};
 
 fn main() -> ExitCode {
     match cli::parse(std::env::args_os()) {
-        Ok(Invocation::Print(text)) => {
-            print!("{text}");
-            ExitCode::SUCCESS
-        }
+        Ok(Invocation::Print(text)) => print(&text),
         Ok(Invocation::CheckConfig(checked)) => check_config(checked),
         Ok(Invocation::Serve(config)) => serve(&config),
         Err(error) => fail(error),
     }
 }
 
+fn print(text: &str) -> ExitCode {
+    // Whoever reads only the first lines closes the pipe early, which is no failure.
+    let _ = io::stdout().write_all(text.as_bytes());
+    ExitCode::SUCCESS
+}
+
 /// One line that says why the node does not run.
 fn fail(error: impl std::fmt::Display) -> ExitCode {
-    eprintln!("agentsessionsd: {error}");
+    // Without standard error there is only the exit code.
+    let _ = writeln!(io::stderr(), "agentsessionsd: {error}");
     ExitCode::FAILURE
 }
 
 fn check_config(checked: Result<Box<Config>, Problems>) -> ExitCode {
-    match checked {
-        Ok(config) => match config.to_toml() {
-            Ok(text) => {
-                print!("{text}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => fail(error),
-        },
+    match checked.map(|config| config.to_toml()) {
+        Ok(Ok(text)) => print(&text),
+        Ok(Err(error)) => fail(error),
         Err(problems) => {
-            for problem in &problems.0 {
-                eprintln!("agentsessionsd: {problem}");
+            for problem in problems.0 {
+                fail(problem);
             }
             ExitCode::FAILURE
         }

@@ -1,11 +1,15 @@
 //! The ordinary life of a session.
 
 use futures::TryStreamExt;
-use support::{NodeBuilder, kinds, text};
+use support::{Api, NodeBuilder, kinds, text};
 use tonic::Code;
-use wire::EventKind::{EventEnd, EventExecutionStart, EventInput, EventModelCall, EventOutput};
+use wire::EventKind::{
+    self, EventEnd, EventError, EventExecutionStart, EventInput, EventLifecycle, EventModelCall, EventOutput,
+};
 use wire::exec_update::Update;
 use wire::{ExecRequest, ForkRequest, ListSessionsRequest, ReplayRequest, SuspendRequest};
+
+use crate::gate::{self, Gate};
 
 #[tokio::test]
 async fn a_turn_streams_the_session_first_and_then_what_replay_gives_back() {
@@ -76,10 +80,10 @@ async fn suspend_resume_and_fork_work_over_the_wire() {
 #[tokio::test]
 async fn a_busy_session_is_aborted_and_the_others_are_not() {
     let directory = tempfile::tempdir().unwrap();
-    let gate = crate::gate::Gate::start().await;
+    let gate = Gate::start().await;
     let node = gate.node(NodeBuilder::new(directory.path())).start().await;
     let mut api = node.api().await;
-    let session = api.create(crate::gate::NAME).await.metadata.unwrap().uid;
+    let session = api.create(gate::NAME).await.metadata.unwrap().uid;
     let exec = ExecRequest { session: session.clone(), ..ExecRequest::default() };
     let live = api.client.exec(exec.clone()).await.unwrap().into_inner();
     gate.started(1).await;
@@ -90,4 +94,45 @@ async fn a_busy_session_is_aborted_and_the_others_are_not() {
     gate.open(1);
     let updates: Vec<_> = live.try_collect().await.unwrap();
     assert_eq!(updates.len(), 5);
+}
+
+/// Asks for the log until it ends with `last`.
+async fn log_ending_with(api: &mut Api, session: &str, last: EventKind) -> Vec<EventKind> {
+    let wait = async {
+        loop {
+            let log = kinds(&api.log(session).await);
+            if log.last() == Some(&last) {
+                return log;
+            }
+        }
+    };
+    tokio::time::timeout(support::BOUND, wait).await.expect("the record is written")
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_interrupts_its_turn_which_can_be_resumed() {
+    let directory = tempfile::tempdir().unwrap();
+    let gate = Gate::start().await;
+    let node = gate.node(NodeBuilder::new(directory.path())).start().await;
+    let mut api = node.api().await;
+    let session = api.create(gate::NAME).await.metadata.unwrap().uid;
+    let exec = ExecRequest { session: session.clone(), ..ExecRequest::default() };
+    let live = api.client.exec(exec).await.unwrap();
+    gate.started(1).await;
+    drop(live);
+    let log = log_ending_with(&mut api, &session, EventError).await;
+    assert_eq!(log, [EventExecutionStart, EventOutput, EventError]);
+
+    // Resume itself may be abandoned too.
+    let mut impatient = node.api().await;
+    let mut resume = Box::pin(impatient.resume(&session));
+    tokio::select! {
+        _ = &mut resume => panic!("the gate is closed"),
+        () = gate.started(1) => drop(resume),
+    }
+    gate.open(1);
+    let resumed = async { while api.resume(&session).await.is_err_and(|status| status.code() == Code::Aborted) {} };
+    tokio::time::timeout(support::BOUND, resumed).await.unwrap();
+    let log = kinds(&api.log(&session).await);
+    assert_eq!(log[log.len() - 3..], [EventOutput, EventEnd, EventLifecycle]);
 }

@@ -1,0 +1,112 @@
+//! Where something is.
+
+use std::fmt;
+use std::str::FromStr;
+
+use harness::NamedAddress;
+use serde::{Deserialize, Serialize};
+
+use super::{InvalidValue, Raw, text_value};
+
+text_value!(ListenAddr);
+text_value!(StaticHarness);
+
+/// An address to listen on: `host:port`, `[ipv6]:port`, or `:port` for every interface. Port 0 takes a free one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Raw", into = "String")]
+pub struct ListenAddr(String);
+
+impl ListenAddr {
+    /// A port of the loopback interface.
+    #[must_use]
+    pub fn loopback(port: u16) -> Self {
+        Self(format!("127.0.0.1:{port}"))
+    }
+
+    /// The address in the form the resolver takes.
+    #[must_use]
+    pub fn to_bind(&self) -> String {
+        if self.0.starts_with(':') { format!("0.0.0.0{}", self.0) } else { self.0.clone() }
+    }
+}
+
+impl FromStr for ListenAddr {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        let Some((host, port)) = text.rsplit_once(':') else {
+            return Err(InvalidValue(format!("{text:?} has no port: write host:port")));
+        };
+        if port.parse::<u16>().is_err() {
+            return Err(InvalidValue(format!("port {port:?} is not a number from 0 to 65535")));
+        }
+        if host.contains(':') && !(host.starts_with('[') && host.ends_with(']')) {
+            return Err(InvalidValue(format!("{text:?}: write an IPv6 address as [address]:port")));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// A harness outside this process: `name=address`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Raw", into = "String")]
+pub struct StaticHarness(NamedAddress);
+
+impl StaticHarness {
+    /// Its name and address.
+    #[must_use]
+    pub fn get(&self) -> &NamedAddress {
+        &self.0
+    }
+}
+
+impl FromStr for StaticHarness {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        text.parse().map(Self).map_err(|error| InvalidValue(format!("{text:?}: {error}")))
+    }
+}
+
+impl fmt::Display for ListenAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for StaticHarness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.0.name, self.0.address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused<T: FromStr<Err = InvalidValue> + fmt::Debug>(text: &str) -> String {
+        text.parse::<T>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn listen_addresses_take_hosts_ipv6_and_every_interface() {
+        for good in ["127.0.0.1:8080", "localhost:0", "[::1]:9090", ":8080"] {
+            assert_eq!(good.parse::<ListenAddr>().unwrap().to_string(), good);
+        }
+        assert_eq!(":8080".parse::<ListenAddr>().unwrap().to_bind(), "0.0.0.0:8080");
+        assert!(refused::<ListenAddr>("localhost").contains("no port"));
+        assert!(refused::<ListenAddr>("localhost:http").contains("http"));
+        assert!(refused::<ListenAddr>("localhost:65536").contains("65536"));
+        assert!(refused::<ListenAddr>("::1:80").contains("[address]:port"));
+    }
+
+    #[test]
+    fn a_harness_needs_name_and_address() {
+        let text = "support=unix:///run/a=b.sock";
+        let harness: StaticHarness = text.parse().unwrap();
+        assert_eq!((harness.get().name.as_str(), harness.to_string().as_str()), ("support", text));
+        for bad in ["", "support", "=x:1", "support="] {
+            assert!(refused::<StaticHarness>(bad).starts_with(&format!("{bad:?}: ")), "{bad:?}");
+        }
+    }
+}
