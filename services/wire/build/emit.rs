@@ -18,6 +18,7 @@ fn message(message: &Message) -> String {
     let Message { path, name, .. } = message;
     let names = list(message, |_, field| format!("{:?},", field.name));
     let positions = list(message, position);
+    let shapes = list(message, |_, field| shape(field));
     let visits = list(message, |_, field| visit(field));
     let reads = list(message, read);
     format!(
@@ -27,6 +28,9 @@ impl crate::json::Members for {path} {{
     const MEMBERS: &'static [&'static str] = &[{names}];
     fn position(name: &str) -> Option<usize> {{
         match name {{ {positions} _ => None }}
+    }}
+    fn shape(number: u32) -> Option<crate::strict::Shape> {{
+        match number {{ {shapes} _ => None }}
     }}
     fn visit<V: crate::json::Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {{
         {visits}
@@ -53,6 +57,10 @@ fn position(position: usize, Field { name, camel, .. }: &Field) -> String {
         true => format!("{name:?} => Some({position}),"),
         false => format!("{name:?} | {camel:?} => Some({position}),"),
     }
+}
+
+fn shape(Field { number, json, .. }: &Field) -> String {
+    format!("{number} => Some(<{json} as crate::json::JsonType>::SHAPE),")
 }
 
 fn visit(Field { name, json, presence, .. }: &Field) -> String {

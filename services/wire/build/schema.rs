@@ -36,6 +36,7 @@ pub struct Enum {
 pub struct Field {
     /// Proto name, which is the JSON name too.
     pub name: String,
+    pub number: i32,
     /// lowerCamel JSON name, accepted on reading.
     pub camel: String,
     /// The type in `crate::json` that reads and writes its values.
@@ -134,6 +135,7 @@ impl Scope {
         };
         Ok(Field {
             name: field.name().to_owned(),
+            number: field.number(),
             camel: field.json_name().to_owned(),
             json,
             presence: self.presence(message, field, repeated)?,

@@ -12,6 +12,7 @@ use serde::de::MapAccess;
 use serde::{Deserializer, Serializer};
 
 use crate::canonical::{NotCanonical, Writer};
+use crate::strict::Shape;
 
 pub(crate) use composite::{List, Map, Message};
 pub(crate) use scalar::{Bool, Bytes, Enum, Int32, Int64, NamedEnum, Text};
@@ -24,6 +25,9 @@ pub(crate) use timestamp::Timestamp;
 pub(crate) trait JsonType {
     /// The Rust type of the values.
     type Rust;
+
+    /// What their encoding may hide.
+    const SHAPE: Shape = Shape::Scalar;
 
     /// Writes the canonical form.
     fn write(value: &Self::Rust, writer: &mut Writer<'_>) -> Result<(), NotCanonical>;
@@ -44,6 +48,9 @@ pub(crate) trait Members: Default {
 
     /// The position of a member in [`Self::MEMBERS`] by its proto name or its lowerCamel name.
     fn position(name: &str) -> Option<usize>;
+
+    /// What the field of a number may hide; `None` if there is no such field.
+    fn shape(number: u32) -> Option<Shape>;
 
     /// Shows `visitor` the members that are set, in canonical order.
     fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error>;

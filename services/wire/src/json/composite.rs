@@ -13,12 +13,15 @@ use super::serde_form::AsJson;
 use super::structs::in_utf16_order;
 use super::{JsonType, Members, deserialize_message, serialize_message};
 use crate::canonical::{NotCanonical, Writer};
+use crate::strict::{self, Shape};
 
 /// A generated message.
 pub(crate) struct Message<M>(PhantomData<M>);
 
 impl<M: Members> JsonType for Message<M> {
     type Rust = M;
+
+    const SHAPE: Shape = Shape::Message(strict::check::<M>);
 
     fn write(value: &M, writer: &mut Writer<'_>) -> Result<(), NotCanonical> {
         writer.nested(|writer| writer.object(|writer| value.visit(writer)))
@@ -38,6 +41,8 @@ pub(crate) struct List<J>(PhantomData<J>);
 
 impl<J: JsonType> JsonType for List<J> {
     type Rust = Vec<J::Rust>;
+
+    const SHAPE: Shape = J::SHAPE;
 
     fn write(value: &Vec<J::Rust>, writer: &mut Writer<'_>) -> Result<(), NotCanonical> {
         writer.list(value, |writer, item| J::write(item, writer))
@@ -77,6 +82,8 @@ pub(crate) struct Map<J>(PhantomData<J>);
 
 impl<J: JsonType> JsonType for Map<J> {
     type Rust = BTreeMap<String, J::Rust>;
+
+    const SHAPE: Shape = Shape::Opaque;
 
     fn write(value: &Self::Rust, writer: &mut Writer<'_>) -> Result<(), NotCanonical> {
         writer.object(|writer| {

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serializer};
 
 use super::JsonType;
 use crate::canonical::{NotCanonical, Writer};
+use crate::strict::Shape;
 
 /// `string`.
 pub(crate) enum Text {}
@@ -182,6 +183,8 @@ pub(crate) struct Enum<E>(PhantomData<E>);
 
 impl<E: NamedEnum> JsonType for Enum<E> {
     type Rust = i32;
+
+    const SHAPE: Shape = Shape::Enum(E::name);
 
     fn write(value: &i32, writer: &mut Writer<'_>) -> Result<(), NotCanonical> {
         match E::name(*value) {

@@ -10,12 +10,15 @@ use super::JsonType;
 use crate::canonical::{NotCanonical, Writer};
 use crate::protobuf::value::Kind;
 use crate::protobuf::{self, ListValue, NullValue, Value};
+use crate::strict::Shape;
 
 /// `google.protobuf.Struct` as a member.
 pub(crate) enum Struct {}
 
 impl JsonType for Struct {
     type Rust = protobuf::Struct;
+
+    const SHAPE: Shape = Shape::Opaque;
 
     fn write(value: &protobuf::Struct, writer: &mut Writer<'_>) -> Result<(), NotCanonical> {
         writer.nested(|writer| write_struct(value, writer))

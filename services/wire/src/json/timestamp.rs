@@ -10,12 +10,15 @@ use thiserror::Error as ThisError;
 use super::JsonType;
 use crate::canonical::{NotCanonical, Writer};
 use crate::protobuf;
+use crate::strict::Shape;
 
 /// `google.protobuf.Timestamp` as a member.
 pub(crate) enum Timestamp {}
 
 impl JsonType for Timestamp {
     type Rust = protobuf::Timestamp;
+
+    const SHAPE: Shape = Shape::Opaque;
 
     fn write(value: &protobuf::Timestamp, writer: &mut Writer<'_>) -> Result<(), NotCanonical> {
         writer.string(&value.to_rfc3339()?);

@@ -13,5 +13,6 @@ mod normalise;
 mod oracle;
 mod properties;
 mod strategy;
+mod strict;
 mod timestamp;
 mod vectors;
