@@ -8,6 +8,12 @@ pub fn session_uid(env: &Env) -> String {
     format!("sess-{}", hex_id::<12>(env))
 }
 
+/// The uid of a harness registration: `harness-` and 24 lowercase hex digits.
+#[must_use]
+pub fn harness_uid(env: &Env) -> String {
+    format!("harness-{}", hex_id::<12>(env))
+}
+
 /// An execution id or a recorded model call id: 16 lowercase hex digits.
 #[must_use]
 pub fn execution_id(env: &Env) -> String {

@@ -8,6 +8,6 @@ mod ids;
 mod source;
 mod tasks;
 
-pub use ids::{execution_id, hex_id, request_id, session_uid};
+pub use ids::{execution_id, harness_uid, hex_id, request_id, session_uid};
 pub use source::Env;
 pub use tasks::{TaskKind, Tasks};

@@ -131,6 +131,60 @@ pub enum ForkError {
     Journal(JournalError),
 }
 
+/// A harness could not be registered; nothing was written.
+#[derive(Debug, Error)]
+pub enum RegisterError {
+    /// The name is in some host's own configuration.
+    #[error("harness name {0} belongs to the configuration of a host")]
+    Reserved(String),
+    /// The name is registered with another spec.
+    #[error("harness {0} is registered with another spec")]
+    OtherSpec(String),
+    /// The name or the spec does not fit into its row.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// The harness may or may not be registered. Registering again tells.
+    #[error("it is not known whether the harness was registered")]
+    Unknown,
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
+/// A harness could not be retired.
+#[derive(Debug, Error)]
+pub enum RetireError {
+    /// There is no registration of this name.
+    #[error("harness {0} is not registered")]
+    NotRegistered(String),
+    /// The reason does not fit into the row.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// The harness may or may not be retired. Retiring again tells.
+    #[error("it is not known whether the harness was retired")]
+    Unknown,
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
+/// Names could not be reserved; none was.
+#[derive(Debug, Error)]
+pub enum ReserveError {
+    /// Some are registered, and registrations are for ever.
+    #[error("registered already: {}", .0.join(", "))]
+    Registered(Vec<String>),
+    /// A name does not fit into a key.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// They may or may not be reserved. Reserving again tells.
+    #[error("it is not known whether the names were reserved")]
+    Unknown,
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
 macro_rules! journal_failures {
     ($($error:ident)*) => {$(
         impl From<JournalError> for $error {
@@ -163,8 +217,8 @@ macro_rules! write_outcomes {
     )*};
 }
 
-journal_failures!(OpenError CreateError AppendError ForkError);
-write_outcomes!(CreateError AppendError ForkError);
+journal_failures!(OpenError CreateError AppendError ForkError RegisterError RetireError ReserveError);
+write_outcomes!(CreateError AppendError ForkError RegisterError RetireError ReserveError);
 
 impl From<TransactError<JournalError>> for JournalError {
     fn from(error: TransactError<JournalError>) -> Self {
@@ -176,6 +230,11 @@ impl From<TransactError<JournalError>> for JournalError {
             TransactError::Store(error) => error.into(),
         }
     }
+}
+
+/// Whether something of `size` bytes is within `limit`.
+pub(crate) fn check(what: &'static str, size: usize, limit: usize) -> Result<(), TooLarge> {
+    if size > limit { Err(TooLarge { what, size, limit }) } else { Ok(()) }
 }
 
 /// Ends a transaction with an error of the operation.

@@ -16,6 +16,8 @@ const FORMAT: u64 = 0;
 const SESSION: u64 = 1;
 const LISTING: u64 = 2;
 const HARNESS: u64 = 3;
+const RESERVED_HARNESS: u64 = 4;
+const REGISTRY_CHANGES: u64 = 5;
 
 /// Rows of a session: the element after its uid. The two that make up its state are neighbours, read as one range.
 const METADATA: u64 = 0;
@@ -34,6 +36,34 @@ pub(crate) fn format() -> Bytes {
 /// The registration of a harness.
 pub(crate) fn harness(name: &str) -> Bytes {
     family(HARNESS).text(name).key()
+}
+
+/// The registrations whose names come after `name`; all of them if there is none.
+pub(crate) fn harness_range(after: Option<&str>) -> KeyRange {
+    let begin = match after {
+        Some(name) => [&harness(name)[..], &[0]].concat().into(),
+        None => family(HARNESS).key(),
+    };
+    KeyRange::new(begin, family(HARNESS).end())
+}
+
+/// Reads a key of [`harness_range`].
+pub(crate) fn decode_harness(key: &[u8]) -> Option<String> {
+    let mut reader = TupleReader::new(key);
+    reader.text()?;
+    reader.uint()?;
+    let name = reader.text()?;
+    reader.is_empty().then_some(name)
+}
+
+/// The row that keeps a name from being registered.
+pub(crate) fn reserved_harness(name: &str) -> Bytes {
+    family(RESERVED_HARNESS).text(name).key()
+}
+
+/// The counter that every change of a registration moves.
+pub(crate) fn registry_changes() -> Bytes {
+    family(REGISTRY_CHANGES).key()
 }
 
 /// The keys of one session.
@@ -192,6 +222,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn registrations_read_back_in_the_order_of_their_names(left in "\\PC{0,8}", right in "\\PC{0,8}") {
+            prop_assert_eq!(decode_harness(&harness(&left)), Some(left.clone()));
+            prop_assert!(harness_range(None).contains(&harness(&left)));
+            prop_assert_eq!(harness_range(Some(&left)).contains(&harness(&right)), right > left);
+            prop_assert!(!harness_range(None).contains(&reserved_harness(&left)));
+        }
+
         #[test]
         fn batch_ranges_hold_exactly_their_seqs(at in 0..i64::MAX, from in 0..i64::MAX, to in 0..i64::MAX) {
             let keys = keys("sess-a");

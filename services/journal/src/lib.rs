@@ -14,14 +14,19 @@ mod keys;
 mod lineage;
 mod projection;
 mod records;
+mod registry;
 mod rows;
 mod sessions;
 
 pub use append::Writer;
-pub use error::{AppendError, Corrupt, CreateError, ForkError, JournalError, OpenError, TooLarge};
+pub use error::{
+    AppendError, Corrupt, CreateError, ForkError, JournalError, OpenError, RegisterError, ReserveError, RetireError,
+    TooLarge,
+};
 pub use fork::NewChild;
 pub use ids::{ExecutionId, Fence, InvalidUid, Seq, SessionUid};
 pub use journal::Journal;
 pub use projection::{PendingApproval, Projection};
 pub use records::SeqRange;
+pub use registry::{NewRegistration, Registered, Registration, RegistryChanges, Retirement};
 pub use sessions::{InvalidPageToken, ListToken, NewOn, NewSession, PageRequest, PageSize, SessionPage, SessionState};

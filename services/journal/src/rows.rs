@@ -6,7 +6,7 @@ mod session;
 
 use prost::Message;
 
-pub(crate) use harness::{HarnessRow, HarnessState};
+pub(crate) use harness::{HarnessRow, HarnessState, ReservedRow};
 pub(crate) use head::{Head, WriterToken};
 pub(crate) use session::{Segment, SessionRow};
 

@@ -12,7 +12,7 @@ pub use create::{NewOn, NewSession};
 pub use list::{InvalidPageToken, ListToken, PageRequest, PageSize, SessionPage};
 pub use state::SessionState;
 
-use crate::error::{Corrupt, JournalError, TooLarge, refuse};
+use crate::error::{Corrupt, JournalError, TooLarge, check, refuse};
 use crate::keys::{Listed, SessionKeys};
 use crate::rows::{self, Head, SessionRow};
 use crate::{Journal, SessionUid};
@@ -74,8 +74,4 @@ pub(crate) async fn exists<E>(transaction: &mut Transaction, uid: &SessionUid) -
 pub(crate) fn check_size(row: &SessionRow) -> Result<(), TooLarge> {
     check("project", row.project.len(), MAX_PROJECT_BYTES)?;
     check("session metadata", row.encoded_len(), MAX_METADATA_BYTES.min(limits::VALUE_BYTES))
-}
-
-fn check(what: &'static str, size: usize, limit: usize) -> Result<(), TooLarge> {
-    if size > limit { Err(TooLarge { what, size, limit }) } else { Ok(()) }
 }

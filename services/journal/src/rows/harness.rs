@@ -1,12 +1,31 @@
-//! The registration of a harness, as far as the creation of sessions looks at it.
+//! The registration of a harness, and the names that none may take.
 
 use prost::{Enumeration, Message};
 
-/// A registration. Its other fields take the tags from 2 up.
+/// A registration. Its name is in the key.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct HarnessRow {
     #[prost(enumeration = "HarnessState", tag = "1")]
     pub(crate) state: i32,
+    #[prost(string, tag = "2")]
+    pub(crate) uid: String,
+    /// proto3-JSON with proto names.
+    #[prost(string, tag = "3")]
+    pub(crate) spec: String,
+    #[prost(string, tag = "4")]
+    pub(crate) spec_digest: String,
+    /// Unix nanoseconds, as are the other times.
+    #[prost(int64, tag = "5")]
+    pub(crate) create_time: i64,
+    #[prost(int64, tag = "6")]
+    pub(crate) update_time: i64,
+    #[prost(int64, tag = "7")]
+    pub(crate) retire_time: i64,
+    #[prost(string, tag = "8")]
+    pub(crate) retire_reason: String,
+    /// Who changed the row last: by it a change whose commit went unanswered recognises itself.
+    #[prost(fixed64, tag = "9")]
+    pub(crate) changer: u64,
 }
 
 /// Whether a registration takes new sessions.
@@ -16,4 +35,12 @@ pub(crate) enum HarnessState {
     Unspecified = 0,
     Active = 1,
     Retired = 2,
+}
+
+/// A name of some host's configuration. Never removed.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ReservedRow {
+    /// Unix nanoseconds.
+    #[prost(int64, tag = "1")]
+    pub(crate) reserve_time: i64,
 }

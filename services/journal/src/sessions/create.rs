@@ -7,14 +7,12 @@ use futures::FutureExt;
 use store::{TransactError, Transaction};
 use wire::{IdentityRef, Origin};
 
-use super::{SessionState, check, check_size, exists, write_metadata};
+use super::{SessionState, check_size, exists, write_metadata};
 use crate::error::{CreateError, refuse};
 use crate::keys::{self, SessionKeys};
+use crate::registry::check_name;
 use crate::rows::{self, HarnessRow, HarnessState, Head, SessionRow};
 use crate::{Journal, SessionUid};
-
-/// Longest name of a harness, which is looked up by key.
-const MAX_HARNESS_BYTES: usize = 1_024;
 
 /// A session to be created. Nothing in it is optional: defaults are the caller's.
 #[derive(Clone, Debug)]
@@ -59,7 +57,7 @@ impl Journal {
         let source = new.harness_source;
         let row = new.into_row(now);
         check_size(&row)?;
-        check("harness name", row.harness.len(), MAX_HARNESS_BYTES)?;
+        check_name(&row.harness)?;
         let state = Arc::new(SessionState::new(uid, row, Head::empty(now)));
         self.store
             .transact(|transaction, attempt| {
@@ -130,7 +128,7 @@ mod tests {
     async fn with_registration(state: HarnessState) -> Journal {
         let env = Env::seeded(1);
         let store = Store::new(Memory::default(), env.clone());
-        let row = HarnessRow { state: state.into() }.encode_to_vec();
+        let row = HarnessRow { state: state.into(), ..HarnessRow::default() }.encode_to_vec();
         let registered = store.transact::<_, CreateError, _>(|transaction, _| {
             transaction.set(&keys::harness("h"), &row);
             async { Ok(()) }.boxed()

@@ -5,5 +5,6 @@ mod append;
 mod embedded;
 mod faults;
 mod fork;
+mod registry;
 mod sessions;
 mod support;
