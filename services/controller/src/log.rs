@@ -114,7 +114,12 @@ impl Log {
         self.fork.is_none_or(|fork| seq > fork)
     }
 
+    /// Where the execution of a record is, added if this is its first record.
     fn position(&mut self, seq: Seq, event: &Event) -> usize {
+        // Nearly every record belongs to the last turn; those need neither an allocation nor a look-up.
+        if self.executions.last().is_some_and(|last| last.id.as_str() == event.execution_id) {
+            return self.executions.len() - 1;
+        }
         let id = ExecutionId::new(&event.execution_id);
         *self.by_id.entry(id).or_insert_with_key(|id| {
             self.executions.push(Execution::new(id.clone(), seq));

@@ -154,14 +154,17 @@ impl Turn {
                 Action::Finish(TurnEnd::Lost(lost))
             }
             (State::Failing(failure), _) => Action::Finish(TurnEnd::Failed(failure)),
+            (State::Over, _) => Action::Finish(TurnEnd::Failed(TurnFailure::OutOfStep)),
+            (State::Appending(then), Input::Appended(first)) => self.appended(then, first),
             (State::Appending(_), Input::Refused(refusal)) => self.refused(refusal),
+            // An append that was cut short may have happened.
+            (State::Appending(_), _) => Action::Finish(TurnEnd::Lost(LostWriter::Unknown)),
             (state, input) => self.step(state, input).unwrap_or_else(|failure| self.fail(failure)),
         }
     }
 
     fn step(&mut self, state: State, input: Input) -> Step {
         match (state, input) {
-            (State::Appending(then), Input::Appended(first)) => Ok(self.appended(then, first)),
             (State::Reading, Input::Event { event, fresh_id }) => self.event(event, fresh_id),
             (State::Reading, Input::Closed) => self.end(),
             (State::Completing { model_call_id }, Input::ModelAnswered(message)) => {

@@ -25,7 +25,7 @@ pub enum Undecidable {
     /// It belongs to the session that this one was forked from.
     #[error("the approval was inherited by a fork and cannot be decided here")]
     Inherited,
-    /// Its turn has ended, or a newer one has superseded it.
+    /// A newer turn has superseded its own.
     #[error("the approval is no longer pending")]
     NotPending,
 }
@@ -38,21 +38,16 @@ impl Log {
     pub fn plan_decision(&self, reference: &ApprovalRef) -> Result<DecisionPlan, Undecidable> {
         let id = ExecutionId::new(&reference.execution_id);
         let position = *self.by_id.get(&id).ok_or(Undecidable::NoSuchGate)?;
-        let gates = self.executions[position].gates();
         let named = |gate: &&Gate| gate.reference(&id).is_some_and(|found| found == *reference);
-        let gate = gates.iter().find(named).ok_or(Undecidable::NoSuchGate)?;
+        let gate = self.executions[position].gates().iter().find(named).ok_or(Undecidable::NoSuchGate)?;
         if !self.is_owned(gate.call) {
             return Err(Undecidable::Inherited);
         }
         if let Some(decision) = gate.decision {
             return Ok(DecisionPlan::Decided(decision.seq));
         }
-        let is_latest = position + 1 == self.executions.len() && gates.last() == Some(gate);
-        if is_latest && gate.receipt.is_none() && !self.executions[position].ended {
-            Ok(DecisionPlan::Decide)
-        } else {
-            Err(Undecidable::NotPending)
-        }
+        // In valid evidence nothing follows an undecided call in its turn, neither another call nor END.
+        if position + 1 == self.executions.len() { Ok(DecisionPlan::Decide) } else { Err(Undecidable::NotPending) }
     }
 }
 

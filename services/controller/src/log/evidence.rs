@@ -114,8 +114,7 @@ impl Evidence {
         }
         let call = tool_call(event).ok_or(Invalid("TOOL_CALL has no payload"))?;
         let gated = call.mediation() == Mediation::RequiresApproval;
-        let used = self.calls.get(&call.id).copied();
-        self.calls.insert(call.id.clone(), gated || used == Some(true));
+        let used = self.calls.insert(call.id.clone(), gated);
         if !gated {
             return match used {
                 Some(true) => Err(Invalid("a call has the id of a gated call")),

@@ -94,6 +94,7 @@ mod tests {
             (vec![call(), answer(), call()], vec![], Some(4)),
             // A call of the child's own is the child's to run.
             (vec![call(), answer()], vec![call()], None),
+            (vec![call(), e1.output("x")], vec![call(), e1.output("x")], Some(2)),
             // A copied MODEL_CALL is run again.
             (vec![e1.model_call("h")], vec![], None),
         ];

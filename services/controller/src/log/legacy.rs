@@ -121,7 +121,7 @@ mod tests {
             (vec![old.input("a"), e1.input("b")], invalid(2, tail)),
             (vec![old.input("a"), old.end(), e1.input("b")], Ok(())),
             // A START supersedes what is unfinished or failed.
-            (vec![old.input("a"), e1.start(0)], Ok(())),
+            (vec![old.input("a"), e1.start(1), e1.input("b")], Ok(())),
             (vec![old.input("a"), old.error(), e1.start(0)], Ok(())),
         ];
         for (records, expected) in table {

@@ -3,6 +3,7 @@
 mod cuts;
 mod ends;
 mod gates;
+mod hostile;
 mod legacy;
 mod live;
 mod recovery;

@@ -116,3 +116,12 @@ fn an_outcome_that_nobody_asked_for_ends_the_turn_without_a_record() {
     assert_eq!(turn.on(Input::Sent), over);
     assert_eq!(turn.on(Input::Closed), over);
 }
+
+#[test]
+fn an_append_that_was_cut_short_has_an_unknown_outcome() {
+    let mut turn = Turn::live(ExecutionId::new("e1"), Resumability::StatelessReplay);
+    turn.start();
+    assert!(matches!(turn.on(Input::Closed), Action::Append(_)));
+    let unknown = Action::Finish(TurnEnd::Lost(LostWriter::Unknown));
+    assert_eq!(turn.on(Input::Interrupted(Interruption::Shutdown)), unknown);
+}

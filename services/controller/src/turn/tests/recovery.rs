@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::log::ResumeStep;
+use crate::turn::{Effect, Recording};
 use wire::{ToolCall, ToolResult};
 
 /// The session after the script ran, cut to its first `len` records.
@@ -208,12 +209,22 @@ fn a_call_that_is_refused_live_is_refused_the_same_way_unless_it_hides_a_recorde
         (gate, unmediated("u"), compared),
     ];
     for (recorded, ask, expected) in table {
-        let mut recording = super::super::Recording::default();
-        recording.push(super::super::Effect::read(seq(3), &recorded).unwrap().unwrap());
-        let turn = Turn::recover(ExecutionId::new("e1"), recording, Resumability::StatelessReplay);
-        let end = Session::started().drive(turn, Script::new("e1", &[], std::slice::from_ref(&ask)));
-        assert_eq!(failure(end), expected, "{recorded:?} {ask:?}");
+        assert_eq!(failure(recover_from(&recorded, &ask)), expected, "{recorded:?} {ask:?}");
     }
+}
+
+/// The end of a recovery of a turn with one recorded effect.
+fn recover_from(recorded: &Event, ask: &Ask) -> TurnEnd {
+    let mut recording = Recording::default();
+    recording.push(Effect::read(seq(3), recorded).unwrap().unwrap());
+    let turn = Turn::recover(ExecutionId::new("e1"), recording, Resumability::StatelessReplay);
+    Session::started().drive(turn, Script::new("e1", &[], std::slice::from_ref(ask)))
+}
+
+#[test]
+fn a_report_does_not_stand_for_a_receipt() {
+    let receipt = Of("e1").tool_result(receipt("g", 1, 2));
+    assert_eq!(recover_from(&receipt, &Ask::Report("r")), diverged(Divergence::Content(Asked::Report)));
 }
 
 #[test]
