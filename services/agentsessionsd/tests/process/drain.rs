@@ -8,24 +8,12 @@ use tokio::time::Instant;
 use tonic::Code;
 use tonic_health::pb::health_check_response::ServingStatus;
 use wire::EventKind::{EventEnd, EventError, EventExecutionStart, EventLifecycle, EventOutput};
-use wire::{ExecRequest, ExecUpdate};
 
-use crate::gate::{self, Gate};
+use crate::gate::{Gate, LiveTurn};
 use crate::operations::{channel, health};
 
 /// The drain has no more than this on top of its time-out.
 const STOP_BOUND: Duration = Duration::from_secs(5);
-
-struct LiveTurn {
-    session: String,
-    updates: tonic::Streaming<ExecUpdate>,
-}
-
-async fn begin(api: &mut Api) -> LiveTurn {
-    let session = api.create(gate::NAME).await.metadata.unwrap().uid;
-    let exec = ExecRequest { session: session.clone(), ..ExecRequest::default() };
-    LiveTurn { session, updates: api.client.exec(exec).await.unwrap().into_inner() }
-}
 
 async fn refuses_new_work(node: &NodeProcess, api: &mut Api) {
     let refusing = async {
@@ -44,14 +32,13 @@ async fn live_turns_end_while_new_calls_are_refused() {
     let builder = gate.node(NodeBuilder::new(directory.path()));
     let mut node = builder.start().await;
     let mut api = node.api().await;
-    let turn = begin(&mut api).await;
-    gate.started(1).await;
+    let turn = LiveTurn::begin(&mut api).await;
 
     node.terminate();
     refuses_new_work(&node, &mut api).await;
     gate.open(1);
     let updates: Vec<_> = turn.updates.try_collect().await.unwrap();
-    assert_eq!(updates.len(), 5);
+    assert_eq!(updates.len(), 2);
     assert!(node.wait(STOP_BOUND).await.success());
 
     let node = builder.start().await;
@@ -69,24 +56,22 @@ async fn no_write_of_200_live_turns_is_lost_and_the_node_exits_within_its_bound(
     let mut api = node.api().await;
     let mut live = Vec::new();
     for _ in 0..turns {
-        live.push(begin(&mut api).await);
+        live.push(LiveTurn::begin(&mut api).await);
     }
-    gate.started(turns).await;
 
     let told = Instant::now();
     node.terminate();
     let mut acknowledged = Vec::new();
     for mut turn in live {
-        let mut records = Vec::new();
         let status = loop {
             match turn.updates.message().await {
-                Ok(Some(update)) => records.extend(support::record(update)),
+                Ok(Some(update)) => turn.records.extend(support::record(update)),
                 Ok(None) => panic!("the turn ended well"),
                 Err(status) => break status,
             }
         };
         assert!(matches!(status.code(), Code::Internal | Code::Unavailable), "{status:?}");
-        acknowledged.push((turn.session, records));
+        acknowledged.push((turn.session, turn.records));
     }
     // The clients' connection stays open: the node must not wait for it.
     assert!(node.wait(STOP_BOUND).await.success());
@@ -94,7 +79,7 @@ async fn no_write_of_200_live_turns_is_lost_and_the_node_exits_within_its_bound(
 
     let node = builder.start().await;
     let mut api = node.api().await;
-    gate.open(turns as usize);
+    gate.open(turns);
     for (session, records) in acknowledged {
         let log = api.log(&session).await;
         assert!(log.starts_with(&records), "{session}");
@@ -111,8 +96,7 @@ async fn a_second_signal_stops_at_once() {
     let gate = Gate::start().await;
     let mut node = gate.node(NodeBuilder::new(directory.path())).flag("--drain-timeout", "10m").start().await;
     let mut api = node.api().await;
-    let _turn = begin(&mut api).await;
-    gate.started(1).await;
+    let _turn = LiveTurn::begin(&mut api).await;
     node.terminate();
     refuses_new_work(&node, &mut api).await;
     node.terminate();

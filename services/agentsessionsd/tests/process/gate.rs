@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use sdk::{Failure, Harness, Sink, Turn};
-use support::NodeBuilder;
+use support::{Api, NodeBuilder};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
-use wire::{HarnessDescriptor, Message};
+use tonic::Streaming;
+use wire::{ExecRequest, ExecUpdate, HarnessDescriptor, LogRecord, Message};
 
 /// The name that nodes of [`Gate::node`] serve it under.
 pub const NAME: &str = "gate";
@@ -46,15 +47,39 @@ impl Gate {
         builder.flag("--harness", format!("{NAME}={}", self.address))
     }
 
-    /// Waits until `turns` more turns have begun.
+    /// Waits until `turns` more runs have come to the gate.
     pub async fn started(&self, turns: u32) {
         let begun = tokio::time::timeout(support::BOUND, self.gate.started.acquire_many(turns));
-        begun.await.expect("the turns begin").unwrap().forget();
+        begun.await.expect("the turns come to the gate").unwrap().forget();
     }
 
     /// Lets `turns` turns end.
     pub fn open(&self, turns: usize) {
         self.gate.open.add_permits(turns);
+    }
+}
+
+/// A turn at the closed gate.
+pub struct LiveTurn {
+    /// Its session.
+    pub session: String,
+    /// What the turn sends from here on.
+    pub updates: Streaming<ExecUpdate>,
+    /// What it has sent: START and OUTPUT.
+    pub records: Vec<LogRecord>,
+}
+
+impl LiveTurn {
+    /// Begins a turn on a new session and waits until it is at the gate, with its first output recorded.
+    pub async fn begin(api: &mut Api) -> Self {
+        let session = api.create(NAME).await.metadata.unwrap().uid;
+        let exec = ExecRequest { session: session.clone(), ..ExecRequest::default() };
+        let mut updates = api.client.exec(exec).await.unwrap().into_inner();
+        let mut records = Vec::new();
+        while records.len() < 2 {
+            records.extend(updates.message().await.unwrap().and_then(support::record));
+        }
+        Self { session, updates, records }
     }
 }
 

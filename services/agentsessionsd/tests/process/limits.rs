@@ -1,13 +1,11 @@
 //! Requests that no handler should see, and how many calls may run at once.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use support::{NodeBuilder, text};
 use tonic::{Code, Request};
 use wire::{ExecRequest, GetSessionRequest};
 
-use crate::gate::Gate;
+use crate::gate::{Gate, LiveTurn};
 use crate::operations::{channel, health};
 use crate::raw::send;
 
@@ -83,26 +81,20 @@ async fn calls_over_the_limit_are_refused_at_once_and_streams_count_until_they_e
     let gate = Gate::start().await;
     let node = gate.node(NodeBuilder::new(directory.path())).flag("--max-calls", "2").start().await;
     let mut api = node.api().await;
-    let session = api.create(crate::gate::NAME).await.metadata.unwrap().uid;
-    let other = api.create(crate::gate::NAME).await.metadata.unwrap().uid;
-    let exec = |session: &str| ExecRequest { session: session.to_owned(), ..ExecRequest::default() };
-    let mut first = api.client.exec(exec(&session)).await.unwrap().into_inner();
-    let second = api.client.exec(exec(&other)).await.unwrap();
-    gate.started(2).await;
+    let first = LiveTurn::begin(&mut api).await;
+    let second = LiveTurn::begin(&mut api).await;
 
-    let refused = api.get(&session).await.unwrap_err();
+    let refused = api.get(&first.session).await.unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted, "{}", refused.message());
     assert!(health(channel(&node).await, "").await.is_ok());
 
+    // One turn ends, the other one's client goes away. The node learns of that a moment later.
     gate.open(1);
-    drop(second);
-    while first.message().await.unwrap_or_default().is_some() {}
-    drop(first);
-    // The place is given back when the node has sent the last frame, which the client may see a moment earlier.
+    drop((first, second.updates));
     let freed = async {
-        while api.get(&session).await.is_err() {
+        while api.get(&second.session).await.is_err() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), freed).await.unwrap();
+    tokio::time::timeout(support::BOUND, freed).await.unwrap();
 }
