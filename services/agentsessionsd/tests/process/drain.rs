@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use tonic::Code;
 use tonic_health::pb::health_check_response::ServingStatus;
 use wire::EventKind::{EventEnd, EventError, EventExecutionStart, EventLifecycle, EventOutput};
+use wire::ReplayRequest;
 
 use crate::gate::{Gate, LiveTurn};
 use crate::operations::{channel, health};
@@ -88,6 +89,21 @@ async fn no_write_of_200_live_turns_is_lost_and_the_node_exits_within_its_bound(
         let log = api.log(&session).await;
         assert_eq!(kinds(&log)[3..], [EventOutput, EventEnd, EventLifecycle]);
     }
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_does_not_keep_the_node_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut node = NodeBuilder::new(directory.path()).flag("--drain-timeout", "50ms").start().await;
+    let mut api = node.api().await;
+    let session = api.create("echo").await.metadata.unwrap().uid;
+    for _ in 0..4 {
+        api.turn(&session, &"x".repeat(1 << 20)).await;
+    }
+    let replay = ReplayRequest { session, ..ReplayRequest::default() };
+    let _unread = api.client.replay(replay).await.unwrap();
+    node.terminate();
+    assert!(node.wait(STOP_BOUND).await.success());
 }
 
 #[tokio::test]
