@@ -1,10 +1,13 @@
 //! Record batches: the events of one append in one value where they fit, and the reverse.
 //!
-//! A value is a length-delimited header and then the length-delimited events. Events that do not fit into one value
-//! begin another batch; an event that does not fit into a value of its own is a batch divided into pieces.
+//! A value is a row of length-delimited messages: the header, the projection before the first record, and the events.
+//! Events that do not fit into one value begin another batch; an event that does not fit into a value of its own is a
+//! batch divided into pieces.
 
 mod assemble;
 mod pack;
+
+use std::mem;
 
 use bytes::Bytes;
 use prost::Message;
@@ -20,19 +23,16 @@ use crate::{Fence, Projection, Seq};
 const HASH_BYTES: usize = 32;
 const CORRUPT: Corrupt = Corrupt { what: "record batch" };
 
-/// Everything about a batch but its events.
+/// What stands before the events.
 #[derive(Clone, PartialEq, Message)]
 struct HeaderRow {
     #[prost(uint64, tag = "1")]
     fence: u64,
     #[prost(fixed64, tag = "2")]
     writer: u64,
-    /// An encoded [`Projection`]: the one before the first record, from which a fork inside of the batch starts.
-    #[prost(bytes = "bytes", tag = "3")]
-    before: Bytes,
     /// The content hashes, joined.
-    #[prost(bytes = "bytes", tag = "4")]
-    hashes: Bytes,
+    #[prost(bytes = "vec", tag = "3")]
+    hashes: Vec<u8>,
 }
 
 /// Consecutive records under one fence.
@@ -40,17 +40,21 @@ struct HeaderRow {
 pub(crate) struct Batch {
     first: Seq,
     header: HeaderRow,
-    events: Bytes,
+    value: Bytes,
+    /// Where the header ends in `value`.
+    body: usize,
 }
 
 impl Batch {
     /// Reads a whole batch, or the first piece of a divided one as far as its header is concerned.
-    pub(crate) fn decode(first: Seq, mut value: Bytes) -> Result<Self, Corrupt> {
-        let header = HeaderRow::decode_length_delimited(&mut value).map_err(|_| CORRUPT)?;
+    pub(crate) fn decode(first: Seq, value: Bytes) -> Result<Self, Corrupt> {
+        let mut body = &value[..];
+        let header = HeaderRow::decode_length_delimited(&mut body).map_err(|_| CORRUPT)?;
+        let body = value.len() - body.len();
         match header.hashes.len() {
             0 => Err(CORRUPT),
             size if size % HASH_BYTES != 0 => Err(CORRUPT),
-            _ => Ok(Self { first, header, events: value }),
+            _ => Ok(Self { first, header, value, body }),
         }
     }
 
@@ -61,7 +65,7 @@ impl Batch {
 
     /// The seq of the last record.
     pub(crate) fn last(&self) -> Seq {
-        self.first.plus(self.header.hashes.len() / HASH_BYTES - 1)
+        self.first.plus(self.hashes().len() - 1)
     }
 
     /// Whether `writer` appended it.
@@ -72,14 +76,17 @@ impl Batch {
     /// The content hash of a record of the batch.
     pub(crate) fn hash(&self, seq: Seq) -> Option<ContentHash> {
         let index = usize::try_from(seq.get().checked_sub(self.first.get())?).ok()?;
-        let hash = self.header.hashes.chunks_exact(HASH_BYTES).nth(index)?;
-        hash.try_into().ok().map(ContentHash::from_bytes)
+        self.hashes().get(index).copied().map(ContentHash::from_bytes)
+    }
+
+    fn hashes(&self) -> &[[u8; HASH_BYTES]] {
+        self.header.hashes.as_chunks().0
     }
 
     /// The projection of the log up to `seq`, a record of the batch.
     pub(crate) fn projection_at(&self, seq: Seq) -> Result<Projection, Corrupt> {
-        let mut projection = Projection::decode(self.header.before.clone()).map_err(|_| CORRUPT)?;
-        let mut events = self.events.clone();
+        let mut events = &self.value[self.body..];
+        let mut projection = Projection::decode_length_delimited(&mut events).map_err(|_| CORRUPT)?;
         let mut at = self.first;
         while at <= seq {
             projection.apply(at, &next_event(&mut events)?);
@@ -88,26 +95,33 @@ impl Batch {
         Ok(projection)
     }
 
-    /// The records from `from` to `to`, as read through `view`.
-    pub(crate) fn records(mut self, from: Seq, to: Seq, view: &mut View) -> Result<Vec<LogRecord>, Corrupt> {
-        let fence = if view.inherited { Fence::FIRST } else { Fence::stored(self.header.fence) };
-        let mut records = Vec::with_capacity(self.header.hashes.len() / HASH_BYTES);
+    /// Adds the records from `from` to `to`, as read through `view`, to `records`.
+    pub(crate) fn read(
+        &self,
+        from: Seq,
+        to: Seq,
+        view: &mut View,
+        records: &mut Vec<LogRecord>,
+    ) -> Result<(), Corrupt> {
+        let fence = if view.inherited { Fence::FIRST } else { Fence::stored(self.header.fence) }.to_wire();
+        let mut events = &self.value[self.body..];
+        skip(&mut events)?;
         let mut seq = self.first;
-        for hash in self.header.hashes.chunks_exact(HASH_BYTES) {
+        for hash in self.hashes() {
             if seq > to {
                 break;
             }
-            let content_hash = hex::encode(hash);
-            let prev_hash = std::mem::replace(&mut view.prev_hash, content_hash.clone());
+            let content_hash = ContentHash::from_bytes(*hash).hex();
+            let prev_hash = mem::replace(&mut view.prev_hash, content_hash.clone());
             if seq < from {
-                skip_event(&mut self.events)?;
+                skip(&mut events)?;
             } else {
-                let event = Some(next_event(&mut self.events)?);
-                records.push(LogRecord { seq: seq.to_wire(), prev_hash, content_hash, fence: fence.to_wire(), event });
+                let event = Some(next_event(&mut events)?);
+                records.push(LogRecord { seq: seq.to_wire(), prev_hash, content_hash, fence, event });
             }
             seq = seq.next();
         }
-        Ok(records)
+        Ok(())
     }
 }
 
@@ -120,16 +134,13 @@ pub(crate) struct View {
     pub(crate) inherited: bool,
 }
 
-fn next_event(events: &mut Bytes) -> Result<Event, Corrupt> {
+fn next_event(events: &mut &[u8]) -> Result<Event, Corrupt> {
     Event::decode_length_delimited(events).map_err(|_| CORRUPT)
 }
 
-fn skip_event(events: &mut Bytes) -> Result<(), Corrupt> {
-    let size = prost::decode_length_delimiter(&mut *events).map_err(|_| CORRUPT)?;
-    if size > events.len() {
-        return Err(CORRUPT);
-    }
-    drop(events.split_to(size));
+fn skip(messages: &mut &[u8]) -> Result<(), Corrupt> {
+    let size = prost::decode_length_delimiter(&mut *messages).map_err(|_| CORRUPT)?;
+    *messages = messages.get(size..).ok_or(CORRUPT)?;
     Ok(())
 }
 

@@ -131,9 +131,9 @@ impl BatchKey {
     /// Reads a key of [`SessionKeys::batch_range`].
     pub(crate) fn decode(key: &[u8]) -> Option<Self> {
         let mut reader = TupleReader::new(key);
-        reader.text()?;
+        reader.skip_text()?;
         reader.uint()?;
-        reader.text()?;
+        reader.skip_text()?;
         reader.uint()?;
         let first = Seq::from_wire(i64::try_from(reader.uint()?).ok()?)?;
         let piece = match reader.is_empty() {
@@ -162,9 +162,9 @@ impl Listed {
     /// Reads a key of [`listing_range`].
     pub(crate) fn decode(key: &[u8]) -> Option<Self> {
         let mut reader = TupleReader::new(key);
-        reader.text()?;
+        reader.skip_text()?;
         reader.uint()?;
-        reader.text()?;
+        reader.skip_text()?;
         let create_time = ascending(reader.uint()?);
         let uid = reader.text()?;
         reader.is_empty().then_some(Self { create_time, uid })

@@ -2,8 +2,13 @@
 
 mod reader;
 
-use futures::stream::{self, BoxStream};
-use futures::{Stream, StreamExt, TryStreamExt};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::vec::IntoIter;
+
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use futures::{FutureExt, Stream, StreamExt};
 use wire::LogRecord;
 
 pub(crate) use reader::batch_of;
@@ -44,20 +49,43 @@ impl SeqRange {
 impl Journal {
     /// The records of a session in seq order, none if there is no such session. Holds a bounded window in memory.
     pub fn records(&self, uid: &SessionUid, range: SeqRange) -> BoxStream<'static, Result<LogRecord, JournalError>> {
-        let reader = Reader::open(self.store.clone(), uid.clone(), range);
-        stream::once(reader).map_ok(batches).try_flatten().map_ok(each).try_flatten().boxed()
+        let (store, uid) = (self.store.clone(), uid.clone());
+        let first = async move { next_window(Reader::open(store, uid, range).await?).await };
+        Records { window: IntoIter::default(), next: Some(first.boxed()) }.boxed()
     }
 }
 
-fn batches(reader: Reader) -> impl Stream<Item = Result<Vec<LogRecord>, JournalError>> {
-    stream::try_unfold(reader, |mut reader| async move {
-        let batch = reader.next_batch().await?;
-        Ok(batch.map(|records| (records, reader)))
-    })
+/// A window of records, and the reader that stands after it.
+type Window = (Vec<LogRecord>, Reader);
+
+async fn next_window(mut reader: Reader) -> Result<Option<Window>, JournalError> {
+    Ok(reader.next_window().await?.map(|records| (records, reader)))
 }
 
-fn each(records: Vec<LogRecord>) -> impl Stream<Item = Result<LogRecord, JournalError>> {
-    stream::iter(records.into_iter().map(Ok))
+/// Written by hand because combinators would move every record several times more, which is most of what is left to save.
+struct Records {
+    window: IntoIter<LogRecord>,
+    /// Not polled before the window is used up, so that a slow reader keeps no transaction open.
+    next: Option<BoxFuture<'static, Result<Option<Window>, JournalError>>>,
+}
+
+impl Stream for Records {
+    type Item = Result<LogRecord, JournalError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(record) = self.window.next() {
+                return Poll::Ready(Some(Ok(record)));
+            }
+            let Some(next) = &mut self.next else { return Poll::Ready(None) };
+            let window = ready!(next.poll_unpin(context));
+            self.next = None;
+            if let Some((records, reader)) = window? {
+                self.window = records.into_iter();
+                self.next = Some(next_window(reader).boxed());
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! An append, ready to be written.
 
+use std::mem;
+
 use bytes::Bytes;
 use store::{KeyValue, TransactError, Transaction};
 use wire::{ContentHash, Event, Hasher, LogRecord};
@@ -105,7 +107,7 @@ impl Draft {
         let record = |(event, hash): (Event, &ContentHash)| {
             seq = seq.next();
             let content_hash = hash.hex();
-            let prev_hash = std::mem::replace(&mut prev_hash, content_hash.clone());
+            let prev_hash = mem::replace(&mut prev_hash, content_hash.clone());
             let fence = self.head.fence.to_wire();
             LogRecord { seq: seq.to_wire(), prev_hash, content_hash, fence, event: Some(event) }
         };

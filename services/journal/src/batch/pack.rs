@@ -11,7 +11,7 @@ use crate::keys::{Piece, SessionKeys};
 use crate::rows::WriterToken;
 use crate::{Fence, Projection, Seq};
 
-/// Bytes of a value that are neither projection, hash nor event: the tags, lengths and scalars of the header.
+/// Most bytes of a value that are neither projection, hash nor event: the scalars of the header, tags and lengths.
 const FRAMING_BYTES: usize = 64;
 
 /// Collects the events of an append and divides them into the rows that hold them.
@@ -25,9 +25,9 @@ pub(crate) struct Packer<'a> {
 
 struct OpenBatch {
     first: Seq,
-    before: Bytes,
     hashes: Vec<u8>,
-    events: Vec<u8>,
+    /// The projection before the first record, then the events.
+    body: Vec<u8>,
 }
 
 impl<'a> Packer<'a> {
@@ -43,7 +43,7 @@ impl<'a> Packer<'a> {
         }
         let batch = self.open.get_or_insert_with(|| OpenBatch::begin(seq, before));
         batch.hashes.extend_from_slice(hash.as_bytes());
-        event.encode_length_delimited(&mut batch.events).expect("invariant: a vector has room");
+        event.encode_length_delimited(&mut batch.body).expect("invariant: a vector has room");
     }
 
     /// The rows, in key order.
@@ -72,20 +72,19 @@ impl<'a> Packer<'a> {
 
 impl OpenBatch {
     fn begin(first: Seq, before: &Projection) -> Self {
-        Self { first, before: before.encode_to_vec().into(), hashes: Vec::new(), events: Vec::new() }
+        Self { first, hashes: Vec::new(), body: before.encode_length_delimited_to_vec() }
     }
 
     fn has_room_for(&self, event: &Event) -> bool {
         let size = event.encoded_len();
         let added = HASH_BYTES + length_delimiter_len(size) + size;
-        FRAMING_BYTES + self.before.len() + self.hashes.len() + self.events.len() + added <= limits::VALUE_BYTES
+        FRAMING_BYTES + self.hashes.len() + self.body.len() + added <= limits::VALUE_BYTES
     }
 
     fn encode(self, fence: Fence, writer: WriterToken) -> Bytes {
-        let header =
-            HeaderRow { fence: fence.get(), writer: writer.get(), before: self.before, hashes: self.hashes.into() };
+        let header = HeaderRow { fence: fence.get(), writer: writer.get(), hashes: self.hashes };
         let mut value = header.encode_length_delimited_to_vec();
-        value.extend_from_slice(&self.events);
+        value.extend_from_slice(&self.body);
         value.into()
     }
 }

@@ -45,9 +45,11 @@ fn assemble(rows: Vec<KeyValue>) -> Vec<Batch> {
 }
 
 fn read(batches: Vec<Batch>, from: u64, to: u64) -> Vec<LogRecord> {
-    let mut view = View::default();
-    let read = |batch: Batch| batch.records(Seq::stored(from), Seq::stored(to), &mut view).unwrap();
-    batches.into_iter().flat_map(read).collect()
+    let (mut view, mut records) = (View::default(), Vec::new());
+    for batch in batches {
+        batch.read(Seq::stored(from), Seq::stored(to), &mut view, &mut records).unwrap();
+    }
+    records
 }
 
 /// Sizes around those at which an event alone fills a value, and small ones.
@@ -85,8 +87,7 @@ proptest! {
     fn no_bytes_make_the_decoder_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(batch) = Batch::decode(Seq::FIRST, bytes.into()) {
             let _ = batch.projection_at(batch.last());
-            let last = batch.last();
-            let _ = batch.records(Seq::FIRST, last, &mut View::default());
+            let _ = batch.read(Seq::FIRST, batch.last(), &mut View::default(), &mut Vec::new());
         }
     }
 }

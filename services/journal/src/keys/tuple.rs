@@ -59,20 +59,34 @@ impl<'a> TupleReader<'a> {
 
     /// The next element if it is a text.
     pub(crate) fn text(&mut self) -> Option<String> {
-        let (&TEXT, mut rest) = self.0.split_first()? else { return None };
-        let mut text = Vec::new();
-        loop {
-            let (&byte, tail) = rest.split_first()?;
-            rest = tail;
-            match (byte, rest.first()) {
-                (0, Some(0xff)) => rest = &rest[1..],
-                (0, _) => break,
-                _ => {}
-            }
+        let escaped = self.escaped_text()?;
+        let mut text = Vec::with_capacity(escaped.len());
+        let mut bytes = escaped.iter();
+        while let Some(&byte) = bytes.next() {
             text.push(byte);
+            if byte == 0 {
+                bytes.next();
+            }
         }
-        self.0 = rest;
         String::from_utf8(text).ok()
+    }
+
+    /// Passes over the next element if it is a text.
+    pub(crate) fn skip_text(&mut self) -> Option<()> {
+        self.escaped_text().map(|_| ())
+    }
+
+    fn escaped_text(&mut self) -> Option<&'a [u8]> {
+        let (&TEXT, rest) = self.0.split_first()? else { return None };
+        let mut from = 0;
+        loop {
+            let nul = from + rest[from..].iter().position(|&byte| byte == 0)?;
+            if rest.get(nul + 1) != Some(&0xff) {
+                self.0 = &rest[nul + 1..];
+                return Some(&rest[..nul]);
+            }
+            from = nul + 2;
+        }
     }
 
     /// The next element if it is an integer.
@@ -145,6 +159,7 @@ mod tests {
         #[test]
         fn no_bytes_make_a_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..24)) {
             let _ = TupleReader::new(&bytes).text();
+            let _ = TupleReader::new(&bytes).skip_text();
             let _ = TupleReader::new(&bytes).uint();
         }
 

@@ -1,10 +1,9 @@
 //! One read of a log, window by window.
 
 use std::collections::VecDeque;
-use std::vec::IntoIter;
 
 use futures::FutureExt;
-use store::{Isolation, KeyValue, Page, RangeRead, Store, TransactError, Transaction};
+use store::{Isolation, Page, RangeRead, Store, TransactError, Transaction};
 use wire::LogRecord;
 
 use super::SeqRange;
@@ -15,26 +14,23 @@ use crate::lineage::{self, Stretch};
 use crate::sessions::read_state;
 use crate::{Seq, SessionUid};
 
-/// Soft bound of a window: it ends with the row that reaches it.
-const WINDOW_BYTES: usize = 256 * 1024;
+/// Soft bound of a window: it ends with the row that reaches it. Decoding one takes well under a millisecond.
+const WINDOW_BYTES: usize = 128 * 1024;
 /// A batch is missing, or not where it should be.
 const GAP: Corrupt = Corrupt { what: "record batch" };
 
 /// A position in a log.
 pub(super) struct Reader {
     store: Store,
-    /// What is still to be read; the first is being read if it has been entered.
+    /// What is still to be read.
     stretches: VecDeque<Stretch>,
-    entered: bool,
+    /// The next window of the first stretch, if that has been entered.
+    rest: Option<RangeRead>,
     /// The first record to return; the one before it is read for its hash.
     from: Seq,
     /// The next record to read.
     next: Seq,
     view: View,
-    /// What is left of the window.
-    rows: IntoIter<KeyValue>,
-    /// The window after it.
-    rest: Option<RangeRead>,
     assembler: Assembler,
 }
 
@@ -52,12 +48,10 @@ impl Reader {
         let mut reader = Self {
             store,
             stretches: VecDeque::new(),
-            entered: false,
+            rest: None,
             from,
             next,
             view: View::default(),
-            rows: IntoIter::default(),
-            rest: None,
             assembler: Assembler::default(),
         };
         if let Some(state) = state {
@@ -69,66 +63,57 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The records of the next batch that has some in the range.
-    pub(super) async fn next_batch(&mut self) -> Result<Option<Vec<LogRecord>>, JournalError> {
-        while let Some(stretch) = self.stretches.front().cloned() {
-            if self.next > stretch.to {
-                self.stretches.pop_front();
-                self.entered = false;
-                continue;
+    /// The records of the next window that has some in the range.
+    pub(super) async fn next_window(&mut self) -> Result<Option<Vec<LogRecord>>, JournalError> {
+        let mut records = Vec::new();
+        while records.is_empty() {
+            let Some(stretch) = self.stretches.front().cloned() else { return Ok(None) };
+            let read = match self.rest.take() {
+                Some(read) => read,
+                None => self.enter(&stretch).await?,
+            };
+            let page = self.read(&read).await?;
+            self.rest = read.after(&page);
+            for row in page.rows {
+                if let Some(batch) = self.assembler.push(row)? {
+                    self.take(&batch, &stretch, &mut records)?;
+                }
             }
-            if !self.entered {
-                self.enter(&stretch).await?;
-            }
-            let Some(row) = self.next_row().await? else { return Err(GAP.into()) };
-            let Some(batch) = self.assembler.push(row)? else { continue };
-            let records = self.take(batch, &stretch)?;
-            if !records.is_empty() {
-                return Ok(Some(records));
+            if self.rest.is_none() {
+                self.leave(&stretch)?;
             }
         }
-        Ok(None)
+        Ok(Some(records))
     }
 
-    async fn enter(&mut self, stretch: &Stretch) -> Result<(), JournalError> {
+    async fn enter(&self, stretch: &Stretch) -> Result<RangeRead, JournalError> {
         let keys = SessionKeys::new(&stretch.holder);
         let (begin, next) = (stretch.begin, self.next);
-        let first = match begin == next {
-            true => begin,
-            false => {
-                self.store
-                    .transact(|transaction, _| {
-                        let keys = keys.clone();
-                        async move { first_of_batch::<JournalError>(transaction, &keys, begin, next).await }.boxed()
-                    })
-                    .await?
-            }
-        };
-        self.rows = IntoIter::default();
-        self.rest = Some(window(&keys, first, stretch.to));
-        self.entered = true;
-        Ok(())
+        if begin == next {
+            return Ok(window(&keys, begin, stretch.to));
+        }
+        let first = self
+            .store
+            .transact(|transaction, _| {
+                let keys = keys.clone();
+                async move { first_of_batch::<JournalError>(transaction, &keys, begin, next).await }.boxed()
+            })
+            .await?;
+        Ok(window(&keys, first, stretch.to))
     }
 
-    fn take(&mut self, batch: Batch, stretch: &Stretch) -> Result<Vec<LogRecord>, Corrupt> {
+    fn leave(&mut self, stretch: &Stretch) -> Result<(), Corrupt> {
+        self.stretches.pop_front();
+        if self.next > stretch.to { Ok(()) } else { Err(GAP) }
+    }
+
+    fn take(&mut self, batch: &Batch, stretch: &Stretch, records: &mut Vec<LogRecord>) -> Result<(), Corrupt> {
         if batch.first() > self.next || batch.last() < self.next {
             return Err(GAP);
         }
         self.next = batch.last().min(stretch.to).next();
         self.view.inherited = stretch.inherited;
-        batch.records(self.from, stretch.to, &mut self.view)
-    }
-
-    async fn next_row(&mut self) -> Result<Option<KeyValue>, JournalError> {
-        loop {
-            if let Some(row) = self.rows.next() {
-                return Ok(Some(row));
-            }
-            let Some(read) = self.rest.take() else { return Ok(None) };
-            let page = self.read(&read).await?;
-            self.rest = read.after(&page);
-            self.rows = page.rows.into_iter();
-        }
+        batch.read(self.from, stretch.to, &mut self.view, records)
     }
 
     async fn read(&self, read: &RangeRead) -> Result<Page, JournalError> {
