@@ -1,13 +1,14 @@
 //! Record batches: the events of one append in one value where they fit, and the reverse.
 //!
-//! A value is a row of length-delimited messages: the header, the projection before the first record, and the events.
-//! Events that do not fit into one value begin another batch; an event that does not fit into a value of its own is a
-//! batch divided into pieces.
+//! A value is a length-delimited header, the content hashes, the length-delimited projection before the first record, and
+//! the length-delimited events. Events that do not fit into one value begin another batch; an event that does not fit
+//! into a value of its own is a batch divided into pieces.
 
 mod assemble;
 mod pack;
 
 use std::mem;
+use std::ops::Range;
 
 use bytes::Bytes;
 use prost::Message;
@@ -23,16 +24,16 @@ use crate::{Fence, Projection, Seq};
 const HASH_BYTES: usize = 32;
 const CORRUPT: Corrupt = Corrupt { what: "record batch" };
 
-/// What stands before the events.
-#[derive(Clone, PartialEq, Message)]
+/// What a value begins with.
+#[derive(Clone, Copy, PartialEq, Message)]
 struct HeaderRow {
     #[prost(uint64, tag = "1")]
     fence: u64,
     #[prost(fixed64, tag = "2")]
     writer: u64,
-    /// The content hashes, joined.
-    #[prost(bytes = "vec", tag = "3")]
-    hashes: Vec<u8>,
+    /// How many records there are.
+    #[prost(uint32, tag = "3")]
+    records: u32,
 }
 
 /// Consecutive records under one fence.
@@ -41,21 +42,21 @@ pub(crate) struct Batch {
     first: Seq,
     header: HeaderRow,
     value: Bytes,
-    /// Where the header ends in `value`.
-    body: usize,
+    /// Where the hashes are in `value`.
+    hashes: Range<usize>,
 }
 
 impl Batch {
-    /// Reads a whole batch, or the first piece of a divided one as far as its header is concerned.
+    /// Reads a whole batch, or the first piece of a divided one as far as its header and its hashes are concerned.
     pub(crate) fn decode(first: Seq, value: Bytes) -> Result<Self, Corrupt> {
-        let mut body = &value[..];
-        let header = HeaderRow::decode_length_delimited(&mut body).map_err(|_| CORRUPT)?;
-        let body = value.len() - body.len();
-        match header.hashes.len() {
-            0 => Err(CORRUPT),
-            size if size % HASH_BYTES != 0 => Err(CORRUPT),
-            _ => Ok(Self { first, header, value, body }),
+        let mut rest = &value[..];
+        let header = HeaderRow::decode_length_delimited(&mut rest).map_err(|_| CORRUPT)?;
+        let start = value.len() - rest.len();
+        let size = HASH_BYTES * header.records as usize;
+        if size == 0 || size > rest.len() {
+            return Err(CORRUPT);
         }
+        Ok(Self { first, header, value, hashes: start..start + size })
     }
 
     /// The seq of the first record.
@@ -65,7 +66,7 @@ impl Batch {
 
     /// The seq of the last record.
     pub(crate) fn last(&self) -> Seq {
-        self.first.plus(self.hashes().len() - 1)
+        self.first.plus(self.len() - 1)
     }
 
     /// Whether `writer` appended it.
@@ -79,13 +80,18 @@ impl Batch {
         self.hashes().get(index).copied().map(ContentHash::from_bytes)
     }
 
+    /// How many records there are; at least one.
+    pub(crate) fn len(&self) -> usize {
+        self.header.records as usize
+    }
+
     fn hashes(&self) -> &[[u8; HASH_BYTES]] {
-        self.header.hashes.as_chunks().0
+        self.value[self.hashes.clone()].as_chunks().0
     }
 
     /// The projection of the log up to `seq`, a record of the batch.
     pub(crate) fn projection_at(&self, seq: Seq) -> Result<Projection, Corrupt> {
-        let mut events = &self.value[self.body..];
+        let mut events = &self.value[self.hashes.end..];
         let mut projection = Projection::decode_length_delimited(&mut events).map_err(|_| CORRUPT)?;
         let mut at = self.first;
         while at <= seq {
@@ -104,7 +110,7 @@ impl Batch {
         records: &mut Vec<LogRecord>,
     ) -> Result<(), Corrupt> {
         let fence = if view.inherited { Fence::FIRST } else { Fence::stored(self.header.fence) }.to_wire();
-        let mut events = &self.value[self.body..];
+        let mut events = &self.value[self.hashes.end..];
         skip(&mut events)?;
         let mut seq = self.first;
         for hash in self.hashes() {

@@ -11,8 +11,8 @@ use crate::keys::{Piece, SessionKeys};
 use crate::rows::WriterToken;
 use crate::{Fence, Projection, Seq};
 
-/// Most bytes of a value that are neither projection, hash nor event: the scalars of the header, tags and lengths.
-const FRAMING_BYTES: usize = 64;
+/// Most bytes of a header.
+const HEADER_BYTES: usize = 32;
 
 /// Collects the events of an append and divides them into the rows that hold them.
 pub(crate) struct Packer<'a> {
@@ -39,7 +39,7 @@ impl<'a> Packer<'a> {
     /// Adds the next record; `before` is the projection of the log that ends before it.
     pub(crate) fn push(&mut self, seq: Seq, hash: &ContentHash, event: &Event, before: &Projection) {
         if let Some(full) = self.open.take_if(|batch| !batch.has_room_for(event)) {
-            self.close(full);
+            self.close(&full);
         }
         let batch = self.open.get_or_insert_with(|| OpenBatch::begin(seq, before));
         batch.hashes.extend_from_slice(hash.as_bytes());
@@ -49,12 +49,12 @@ impl<'a> Packer<'a> {
     /// The rows, in key order.
     pub(crate) fn finish(mut self) -> Vec<KeyValue> {
         if let Some(last) = self.open.take() {
-            self.close(last);
+            self.close(&last);
         }
         self.rows
     }
 
-    fn close(&mut self, batch: OpenBatch) {
+    fn close(&mut self, batch: &OpenBatch) {
         let first = batch.first;
         let value = batch.encode(self.fence, self.writer);
         if value.len() <= limits::VALUE_BYTES {
@@ -78,13 +78,12 @@ impl OpenBatch {
     fn has_room_for(&self, event: &Event) -> bool {
         let size = event.encoded_len();
         let added = HASH_BYTES + length_delimiter_len(size) + size;
-        FRAMING_BYTES + self.hashes.len() + self.body.len() + added <= limits::VALUE_BYTES
+        HEADER_BYTES + self.hashes.len() + self.body.len() + added <= limits::VALUE_BYTES
     }
 
-    fn encode(self, fence: Fence, writer: WriterToken) -> Bytes {
-        let header = HeaderRow { fence: fence.get(), writer: writer.get(), hashes: self.hashes };
-        let mut value = header.encode_length_delimited_to_vec();
-        value.extend_from_slice(&self.body);
-        value.into()
+    fn encode(&self, fence: Fence, writer: WriterToken) -> Bytes {
+        let records = (self.hashes.len() / HASH_BYTES) as u32;
+        let header = HeaderRow { fence: fence.get(), writer: writer.get(), records };
+        [&header.encode_length_delimited_to_vec()[..], &self.hashes, &self.body].concat().into()
     }
 }

@@ -65,25 +65,22 @@ impl Reader {
 
     /// The records of the next window that has some in the range.
     pub(super) async fn next_window(&mut self) -> Result<Option<Vec<LogRecord>>, JournalError> {
-        let mut records = Vec::new();
-        while records.is_empty() {
-            let Some(stretch) = self.stretches.front().cloned() else { return Ok(None) };
+        while let Some(stretch) = self.stretches.front().cloned() {
             let read = match self.rest.take() {
                 Some(read) => read,
                 None => self.enter(&stretch).await?,
             };
             let page = self.read(&read).await?;
             self.rest = read.after(&page);
-            for row in page.rows {
-                if let Some(batch) = self.assembler.push(row)? {
-                    self.take(&batch, &stretch, &mut records)?;
-                }
-            }
+            let records = self.decode(page, &stretch)?;
             if self.rest.is_none() {
                 self.leave(&stretch)?;
             }
+            if !records.is_empty() {
+                return Ok(Some(records));
+            }
         }
-        Ok(Some(records))
+        Ok(None)
     }
 
     async fn enter(&self, stretch: &Stretch) -> Result<RangeRead, JournalError> {
@@ -107,13 +104,20 @@ impl Reader {
         if self.next > stretch.to { Ok(()) } else { Err(GAP) }
     }
 
-    fn take(&mut self, batch: &Batch, stretch: &Stretch, records: &mut Vec<LogRecord>) -> Result<(), Corrupt> {
-        if batch.first() > self.next || batch.last() < self.next {
-            return Err(GAP);
-        }
-        self.next = batch.last().min(stretch.to).next();
+    fn decode(&mut self, page: Page, stretch: &Stretch) -> Result<Vec<LogRecord>, Corrupt> {
+        let rows = page.rows.into_iter();
+        let batches: Vec<Batch> =
+            rows.filter_map(|row| self.assembler.push(row).transpose()).collect::<Result<_, _>>()?;
+        let mut records = Vec::with_capacity(batches.iter().map(Batch::len).sum());
         self.view.inherited = stretch.inherited;
-        batch.read(self.from, stretch.to, &mut self.view, records)
+        for batch in batches {
+            if batch.first() > self.next || batch.last() < self.next {
+                return Err(GAP);
+            }
+            self.next = batch.last().min(stretch.to).next();
+            batch.read(self.from, stretch.to, &mut self.view, &mut records)?;
+        }
+        Ok(records)
     }
 
     async fn read(&self, read: &RangeRead) -> Result<Page, JournalError> {
