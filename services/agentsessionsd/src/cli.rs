@@ -71,6 +71,8 @@ fn command() -> Command {
         .about("A host for durable agent sessions")
         .after_help(AFTER_HELP)
         .disable_help_subcommand(true)
+        // As in programs written in Go: of a flag given twice the last one counts.
+        .args_override_self(true)
         .next_line_help(true)
         .arg(config)
         .subcommand(check);

@@ -43,6 +43,11 @@ fn one_dash_is_as_good_as_two() {
 }
 
 #[test]
+fn of_a_flag_given_twice_the_last_one_counts() {
+    assert_eq!(config(&["--project", "a", "-project", "b"]).project, "b");
+}
+
+#[test]
 fn every_key_has_a_flag() {
     let everything = Config { ready_file: Some("ready".into()), ..Config::default() };
     let table: toml::Table = toml::from_str(&toml::to_string(&everything).unwrap()).unwrap();
@@ -111,7 +116,8 @@ fn what_the_provider_and_the_listener_refuse_is_a_problem() {
 
 #[test]
 fn a_file_that_is_missing_or_broken_is_a_problem() {
-    assert!(problems(&["--config", "/does/not/exist"])[0].starts_with("/does/not/exist: "));
+    let found = problems(&["--config", "/does/not/exist", "--addr", "nowhere"]);
+    assert!(found[0].starts_with("/does/not/exist: ") && found[1].starts_with("--addr: "), "{found:?}");
     let broken = file("addr = \n");
     let path = broken.path().to_str().unwrap();
     assert!(problems(&["--config", path])[0].starts_with(path));

@@ -72,18 +72,20 @@ impl Config {
     /// [`Problems`], all of them.
     pub fn load(file: Option<&Path>, matches: &ArgMatches) -> Result<Self, Problems> {
         let settings = Self::declare(Command::default());
+        let mut problems = Vec::new();
         let mut figment = Figment::new();
         if let Some(path) = file {
-            if let Err(error) = std::fs::metadata(path) {
-                return Err(Problems(vec![Problem::new(path.display().to_string(), error.to_string())]));
+            match std::fs::metadata(path) {
+                Ok(_) => figment = figment.merge(Toml::file_exact(path)),
+                // Apart, because it must not hide what is wrong with the flags.
+                Err(error) => problems.push(Problem::new(path.display().to_string(), error.to_string())),
             }
-            figment = figment.merge(Toml::file_exact(path));
         }
         let sources = [(ENVIRONMENT, ValueSource::EnvVariable), (FLAGS, ValueSource::CommandLine)];
         for (name, source) in sources {
             figment = figment.merge(Layer { name, values: given(&settings, matches, source) });
         }
-        extract(&figment, &settings)
+        extract(&figment, &settings, problems)
     }
 }
 
@@ -141,9 +143,8 @@ fn given(settings: &Command, matches: &ArgMatches, source: ValueSource) -> Dict 
 }
 
 /// Extracts the configuration. A value that is refused is taken out, which leaves the default, and the rest is looked
-/// at again: so every problem is found.
-fn extract(figment: &Figment, settings: &Command) -> Result<Config, Problems> {
-    let mut problems = Vec::new();
+/// at again: so every problem is found. They are added to `problems`.
+fn extract(figment: &Figment, settings: &Command, mut problems: Vec<Problem>) -> Result<Config, Problems> {
     let mut tree = match figment.find_value("") {
         Ok(tree) => tree,
         Err(error) => return Err(Problems(error.into_iter().map(|error| unreadable(&error)).collect())),
