@@ -17,11 +17,20 @@ use client::Client;
 
 use crate::cli::{Cli, Common};
 use crate::connection::Connection;
+use crate::ending::Interrupted;
 use crate::output::Output;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    #[command(flatten)]
+    OnHost(HostCommand),
+    Version(version::Version),
+}
+
+/// What to do on a host.
+#[derive(Debug, Subcommand)]
+pub enum HostCommand {
     Create(create::Create),
     List(list::List),
     Get(get::Get),
@@ -32,7 +41,6 @@ pub enum Command {
     Resume(resume::Resume),
     Verify(verify::Verify),
     Export(export::Export),
-    Version(version::Version),
 }
 
 /// What a command works with.
@@ -46,22 +54,35 @@ pub struct Context {
 }
 
 /// Runs the command of `cli`.
-pub async fn run(cli: Cli) -> anyhow::Result<()> {
+pub fn run(cli: Cli) -> anyhow::Result<()> {
     let Cli { command, common } = cli;
-    let output = Output::stdout(common.output);
     match command {
-        Command::Version(command) => command.run(output),
-        Command::Verify(verify::Verify { file: Some(file), .. }) => verify::offline(&file, output),
-        command => {
-            let (connection, client) = Connection::open(&common).await?;
-            let done = command.run(Context { client, common, output }).await;
-            connection.close().await;
-            done
+        Command::Version(command) => command.run(Output::stdout(common.output)),
+        Command::OnHost(HostCommand::Verify(verify::Verify { file: Some(file), .. })) => {
+            verify::offline(&file, Output::stdout(common.output))
         }
+        Command::OnHost(command) => tokio::runtime::Runtime::new()?.block_on(run_on_host(command, common)),
     }
 }
 
-impl Command {
+/// An interrupted command goes away like any client, and a host in this process stops in its orderly way.
+async fn run_on_host(command: HostCommand, common: Common) -> anyhow::Result<()> {
+    let (connection, client) = Connection::open(&common).await?;
+    let output = Output::stdout(common.output);
+    let done = tokio::select! {
+        done = command.run(Context { client, common, output }) => done,
+        stopped = interrupted() => stopped,
+    };
+    connection.close().await;
+    done
+}
+
+async fn interrupted() -> anyhow::Result<()> {
+    tokio::signal::ctrl_c().await?;
+    Err(Interrupted.into())
+}
+
+impl HostCommand {
     async fn run(self, mut context: Context) -> anyhow::Result<()> {
         let done = match self {
             Self::Create(command) => command.run(&mut context).await,
@@ -74,7 +95,6 @@ impl Command {
             Self::Resume(command) => command.run(&mut context).await,
             Self::Verify(command) => command.run(&mut context).await,
             Self::Export(command) => command.run(&mut context).await,
-            Self::Version(command) => return command.run(context.output),
         };
         // What a failed command printed before it failed is shown too.
         context.output.end_line().and_then(|()| context.output.flush()).map_err(anyhow::Error::from).and(done)

@@ -1,21 +1,35 @@
 //! The host that a command talks to.
 
 use client::Client;
+use env::Env;
+use node::Node;
+use node::config::Config;
 
 use crate::cli::Common;
 
-/// What keeps the host reachable.
-pub enum Connection {
-    /// A host of its own.
-    Remote,
+/// Keeps the host of a command reachable.
+pub struct Connection {
+    /// The host, if it runs in this process.
+    node: Option<Node>,
 }
 
 impl Connection {
-    /// Connects to the host of `common.server`, or starts one in this process.
+    /// Connects to the host of `common.server`, or starts one in this process, which only this process can reach.
     pub async fn open(common: &Common) -> anyhow::Result<(Self, Client)> {
-        Ok((Self::Remote, Client::connect(&common.server).await?))
+        if !common.server.is_empty() {
+            let client = Client::connect(&common.server).await?;
+            return Ok((Self { node: None }, client));
+        }
+        let (listener, connector) = client::in_process();
+        let config = Config { journal: common.journal.clone(), project: common.project.clone(), ..Config::default() };
+        let node = Node::in_process(&config, Env::system(), listener).await?;
+        Ok((Self { node: Some(node) }, Client::in_process(connector)))
     }
 
     /// Stops the host if it runs in this process.
-    pub async fn close(self) {}
+    pub async fn close(self) {
+        if let Some(node) = self.node {
+            node.stop().await;
+        }
+    }
 }

@@ -14,21 +14,7 @@ use cli::Cli;
 
 fn main() -> ExitCode {
     match Cli::read(std::env::args_os()) {
-        Ok(cli) => ending::of(run(cli)),
+        Ok(cli) => ending::of(command::run(cli)),
         Err(answer) => answer.print(),
     }
-}
-
-fn run(cli: Cli) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Runtime::new()?;
-    let interrupted = async {
-        tokio::signal::ctrl_c().await?;
-        Err(ending::Interrupted.into())
-    };
-    runtime.block_on(async {
-        tokio::select! {
-            done = command::run(cli) => done,
-            stopped = interrupted => stopped,
-        }
-    })
 }

@@ -15,7 +15,7 @@ async fn a_range_is_read_in_order() {
     let client = Script::new(|state| state.records = 9).client();
     assert_eq!(seqs(client.replay("s", SeqRange { from: 3, to: 5 })).await, [3, 4, 5]);
     assert_eq!(seqs(client.replay("s", SeqRange::ALL)).await, (1..=9).collect::<Vec<_>>());
-    assert_eq!(seqs(client.replay("s", SeqRange { from: 5, to: 3 })).await, []);
+    assert!(seqs(client.replay("s", SeqRange { from: 5, to: 3 })).await.is_empty());
 }
 
 #[tokio::test]

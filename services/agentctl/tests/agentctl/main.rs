@@ -1,0 +1,9 @@
+//! The real binary, with a host in its process and on a host elsewhere.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets a surprise panics")]
+
+mod chains;
+mod ctl;
+mod output;
+mod sessions;
+mod usage;
