@@ -1,46 +1,55 @@
 //! What a command line says.
 
-mod dashes;
-
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use node::cli::dashes;
+use node::config::{Config, Problems};
 
 use crate::command::Command;
 use crate::ending;
+
+/// What a command line asks for.
+#[derive(Debug)]
+pub struct Cli {
+    pub command: Command,
+    pub common: Common,
+}
+
+/// What every command is told.
+#[derive(Debug)]
+pub struct Common {
+    /// Address of the host; empty: a host in this process.
+    pub server: String,
+    /// Form of the output.
+    pub output: Format,
+    /// The host in this process. Its project is also that of new sessions and listings elsewhere.
+    pub host: Config,
+}
 
 /// Works with durable agent sessions.
 ///
 /// Flags may be written with one dash or two. Exit codes: 0 success, 1 failure, 2 wrong usage.
 #[derive(Debug, Parser)]
 #[command(name = "agentctl", disable_help_subcommand = true, max_term_width = 120)]
-pub struct Cli {
+struct Grammar {
     #[command(subcommand)]
-    pub command: Command,
+    command: Command,
     #[command(flatten)]
-    pub common: Common,
+    flags: Flags,
 }
 
-/// Flags of every command.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Debug)]
 #[command(next_help_heading = "Common")]
-pub struct Common {
+struct Flags {
     /// Address of a host: host:port or unix:path. Without it a host runs in this process, on --journal
     #[arg(long, global = true, value_name = "ADDRESS", default_value = "", hide_default_value = true)]
-    pub server: String,
-
-    /// Journal of the host in this process; created if it is not there
-    #[arg(long, global = true, value_name = "PATH", default_value = "agentsessions.db")]
-    pub journal: std::path::PathBuf,
-
-    /// Project of new sessions and of listings
-    #[arg(long, global = true, value_name = "NAME", default_value = "default")]
-    pub project: String,
+    server: String,
 
     /// Form of the output; json is one object per line
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
-    pub output: Format,
+    output: Format,
 }
 
 /// Form of the output.
@@ -52,25 +61,58 @@ pub enum Format {
     Json,
 }
 
-/// What is printed instead of running a command: help, or what is wrong with the command line.
-pub struct Answer(clap::Error);
+/// What is printed instead of running a command.
+#[derive(Debug)]
+pub enum Answer {
+    /// Help, or what is wrong with the command line.
+    Text(clap::Error),
+    /// What is wrong with the values of the host's flags.
+    Problems(Problems),
+}
+
+/// Keys of the node's configuration that are flags here too, for the host in this process.
+const HOST_KEYS: [&str; 6] = ["journal", "project", "model.name", "model.base_url", "model.path", "model.auth_header"];
 
 impl Cli {
     /// Reads a command line, the name of the program first.
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Self, Answer> {
-        let mut grammar = Self::command();
-        grammar.build();
+        let grammar = grammar();
         let args = dashes::doubled(&grammar, args);
-        grammar.try_get_matches_from(args).and_then(|matches| Self::from_arg_matches(&matches)).map_err(Answer)
+        let matches = grammar.try_get_matches_from(args).map_err(Answer::Text)?;
+        Self::from_matches(&matches)
     }
+
+    fn from_matches(matches: &ArgMatches) -> Result<Self, Answer> {
+        let Grammar { command, flags: Flags { server, output } } =
+            Grammar::from_arg_matches(matches).map_err(Answer::Text)?;
+        let host = Config::load(None, matches).map_err(Answer::Problems)?;
+        Ok(Self { command, common: Common { server, output, host } })
+    }
+}
+
+fn grammar() -> clap::Command {
+    let settings = Config::declare(clap::Command::default());
+    let is_here = |arg: &&Arg| HOST_KEYS.contains(&arg.get_id().as_str());
+    let flags = settings.get_arguments().filter(is_here).cloned();
+    let mut grammar = Grammar::command().args(flags.map(|flag| flag.help_heading("Host in this process")));
+    grammar.build();
+    grammar
 }
 
 impl Answer {
     /// Prints help to standard output, everything else to standard error.
     pub fn print(self) -> ExitCode {
-        // Who closed the stream that this goes to does not want to read it.
-        let _ = self.0.print();
-        if self.0.use_stderr() { ending::usage() } else { ExitCode::SUCCESS }
+        match self {
+            Self::Text(answer) => {
+                // Who closed the stream that this goes to does not want to read it.
+                let _ = answer.print();
+                if answer.use_stderr() { ending::usage() } else { ExitCode::SUCCESS }
+            }
+            Self::Problems(problems) => {
+                eprintln!("agentctl: {problems}");
+                ending::usage()
+            }
+        }
     }
 }
 
@@ -78,37 +120,45 @@ impl Answer {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Cli, String> {
-        let args = ["agentctl"].into_iter().chain(line.split_whitespace()).map(OsString::from);
-        Cli::read(args).map_err(|answer| answer.0.to_string())
+    fn read(line: &str) -> Result<Cli, Answer> {
+        Cli::read(["agentctl"].into_iter().chain(line.split_whitespace()).map(OsString::from))
     }
 
     #[test]
     fn the_grammar_is_well_formed() {
-        Cli::command().debug_assert();
+        grammar().debug_assert();
+    }
+
+    #[test]
+    fn every_key_of_the_host_is_a_flag() {
+        let grammar = grammar();
+        for key in HOST_KEYS {
+            assert!(grammar.get_arguments().any(|arg| arg.get_id() == key), "{key}");
+        }
     }
 
     #[test]
     fn common_flags_stand_on_either_side_of_the_command() {
-        for line in
-            ["--server h:1 list --output json", "list -server=h:1 -output json", "-server h:1 -output=json list"]
-        {
+        let lines =
+            ["--server h:1 list --output json", "list -server=h:1 -output json", "-server h:1 -output=json list"];
+        for line in lines {
             let common = read(line).unwrap().common;
             assert_eq!((common.server.as_str(), common.output), ("h:1", Format::Json), "{line}");
         }
     }
 
     #[test]
-    fn the_journal_in_this_process_is_the_default() {
+    fn a_host_in_this_process_is_the_default_and_configured_as_a_node_is() {
         let common = read("list").unwrap().common;
-        assert_eq!((common.server.as_str(), common.project.as_str()), ("", "default"));
-        assert_eq!(common.journal.to_str(), Some("agentsessions.db"));
+        assert_eq!((common.server.as_str(), common.host), ("", Config::default()));
+        let host = read("exec -journal j.db -project p -model m").unwrap().common.host;
+        assert_eq!((host.journal.to_str(), &*host.project, &*host.model.name), (Some("j.db"), "p", "m"));
     }
 
     #[test]
     fn a_missing_or_unknown_command_or_flag_is_usage() {
         for line in ["", "frobnicate", "list --frob", "get"] {
-            assert!(read(line).unwrap_err().contains("Usage:"), "{line}");
+            assert!(matches!(read(line), Err(Answer::Text(answer)) if answer.use_stderr()), "{line}");
         }
     }
 }

@@ -3,7 +3,6 @@
 use client::Client;
 use env::Env;
 use node::Node;
-use node::config::Config;
 
 use crate::cli::Common;
 
@@ -21,8 +20,7 @@ impl Connection {
             return Ok((Self { node: None }, client));
         }
         let (listener, connector) = client::in_process();
-        let config = Config { journal: common.journal.clone(), project: common.project.clone(), ..Config::default() };
-        let node = Node::in_process(&config, Env::system(), listener).await?;
+        let node = Node::in_process(&common.host, Env::system(), listener).await?;
         Ok((Self { node: Some(node) }, Client::in_process(connector)))
     }
 

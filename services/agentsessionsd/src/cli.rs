@@ -1,5 +1,7 @@
 //! The command line of `agentsessionsd`.
 
+pub mod dashes;
+
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -46,8 +48,9 @@ pub enum CliError {
 /// # Errors
 /// [`CliError`].
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, CliError> {
-    let command = command();
-    let args: Vec<_> = args.into_iter().map(|arg| two_dashes(&command, arg)).collect();
+    let mut command = command();
+    command.build();
+    let args = dashes::doubled(&command, args);
     let matches = match command.try_get_matches_from(args) {
         Ok(matches) => matches,
         Err(error) => return answer(&error),
@@ -77,18 +80,6 @@ fn command() -> Command {
         .arg(config)
         .subcommand(check);
     Config::declare(command)
-}
-
-/// Long flags may be written with one dash, as programs written in Go have them.
-fn two_dashes(command: &Command, arg: OsString) -> OsString {
-    let Some(text) = arg.to_str() else { return arg };
-    let Some(name) = text.strip_prefix('-').and_then(|rest| rest.split('=').next()) else { return arg };
-    let known = |flag: &str| ["help", "version"].contains(&flag) || long_flags(command).any(|long| long == flag);
-    if known(name) { OsString::from(format!("-{text}")) } else { arg }
-}
-
-fn long_flags(command: &Command) -> impl Iterator<Item = &str> {
-    command.get_arguments().filter_map(Arg::get_long)
 }
 
 /// What clap answers instead of matches.

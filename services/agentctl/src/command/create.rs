@@ -6,7 +6,7 @@ use wire::{ResourceMetadata, Session};
 use super::Context;
 use crate::output::text;
 
-/// Creates a session and prints its uid
+/// Creates a session and prints its uid; --model is kept as its label
 #[derive(Args, Debug)]
 pub struct Create {
     /// Name to show in listings
@@ -16,18 +16,18 @@ pub struct Create {
     /// Harness that runs the session's turns; the host's default if not given
     #[arg(long, default_value = "", hide_default_value = true)]
     harness: String,
-
-    /// Label that says which model the session is for
-    #[arg(long, default_value = "", hide_default_value = true)]
-    model: String,
 }
 
 impl Create {
     pub async fn run(self, context: &mut Context) -> anyhow::Result<()> {
-        let metadata =
-            ResourceMetadata { project: context.common.project.clone(), name: self.name, ..Default::default() };
-        let session =
-            Session { metadata: Some(metadata), harness: self.harness, model: self.model, ..Default::default() };
+        let host = &context.common.host;
+        let metadata = ResourceMetadata { project: host.project.clone(), name: self.name, ..Default::default() };
+        let session = Session {
+            metadata: Some(metadata),
+            harness: self.harness,
+            model: host.model.name.clone(),
+            ..Default::default()
+        };
         let created = context.client.create(session).await?;
         Ok(context.output.line(text::uid(&created), &created)?)
     }

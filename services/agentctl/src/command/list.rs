@@ -13,7 +13,7 @@ pub struct List {}
 impl List {
     pub async fn run(self, context: &mut Context) -> anyhow::Result<()> {
         let progress = Progress::new("sessions", None, context.output.is_interactive());
-        let mut sessions = context.client.list(&context.common.project);
+        let mut sessions = context.client.list(&context.common.host.project);
         while let Some(session) = sessions.next().await? {
             context.output.line(Listed(&session), &session)?;
             progress.step();

@@ -6,4 +6,5 @@ mod chains;
 mod ctl;
 mod output;
 mod sessions;
+mod streaming;
 mod usage;

@@ -66,7 +66,7 @@ impl Config {
     }
 
     /// Reads the configuration from `file`, if there is one, and from the environment and the flags in `matches`, which
-    /// come from a [declared](Self::declare) command.
+    /// come from a command with all of the [declared](Self::declare) flags, or some of them.
     ///
     /// # Errors
     /// [`Problems`], all of them.
@@ -122,8 +122,12 @@ impl Provider for Layer {
 /// What `source` says, as a tree.
 fn given(settings: &Command, matches: &ArgMatches, source: ValueSource) -> Dict {
     let mut tree = Dict::new();
-    for arg in settings.get_arguments().filter(|arg| matches.value_source(arg.get_id().as_str()) == Some(source)) {
+    for arg in settings.get_arguments() {
         let id = arg.get_id().as_str();
+        // A program that runs a node in its own process declares only some of the flags.
+        if !matches.ids().any(|known| known == id) || matches.value_source(id) != Some(source) {
+            continue;
+        }
         let mut texts = matches.get_many::<String>(id).into_iter().flatten().cloned().map(Value::from);
         let value = match arg.get_action() {
             ArgAction::Append => Value::from(texts.collect::<Vec<_>>()),

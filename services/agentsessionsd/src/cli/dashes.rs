@@ -6,6 +6,7 @@ use clap::{Arg, Command};
 
 /// `args`, the name of the program first, with two dashes before every long flag of `grammar`, which must be built.
 /// What follows a flag that takes a value is its value, whatever it looks like.
+#[must_use]
 pub fn doubled(grammar: &Command, args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut args = args.into_iter();
     let mut command = grammar;

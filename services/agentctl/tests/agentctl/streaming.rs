@@ -1,0 +1,69 @@
+//! Text that a model streams.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::Duration;
+
+use crate::ctl::Ctl;
+
+/// Longest wait for anything.
+const BOUND: Duration = Duration::from_secs(30);
+
+/// Takes one request and answers with the head of a stream.
+fn begin_answer(listener: TcpListener) -> TcpStream {
+    let (accepted, connections) = sync_channel(1);
+    thread::spawn(move || accepted.send(listener.accept().unwrap().0));
+    let mut connection = connections.recv_timeout(BOUND).expect("agentctl calls the model");
+    connection.set_read_timeout(Some(BOUND)).unwrap();
+    let mut request = BufReader::new(connection.try_clone().unwrap());
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        request.read_line(&mut line).unwrap();
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    request.take(length).read_to_end(&mut Vec::new()).unwrap();
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    connection.write_all(head.as_bytes()).unwrap();
+    connection
+}
+
+fn chunk(text: &str) -> String {
+    let delta = serde_json::json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
+    format!("data: {delta}\n\n")
+}
+
+#[test]
+fn streamed_text_appears_as_it_arrives_and_records_start_on_their_own_line() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let ctl = Ctl::new();
+    let args = ["exec", "--harness", "chat", "--input", "hi", "--model", "m", "--model-base-url", &url];
+    let mut child = ctl.command(&args).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+
+    let mut model = begin_answer(listener);
+    model.write_all(chunk("one, ").as_bytes()).unwrap();
+    let mut shown = String::new();
+    while !shown.ends_with("EVENT_MODEL_CALL\n") {
+        assert_ne!(stdout.read_line(&mut shown).unwrap(), 0, "{shown}");
+    }
+    let mut text = [0; 5];
+    stdout.read_exact(&mut text).unwrap();
+    assert_eq!(&text, b"one, ", "the model has not finished");
+
+    model.write_all((chunk("two") + "data: [DONE]\n\n").as_bytes()).unwrap();
+    drop(model);
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "two\nseq=4   EVENT_OUTPUT  assistant: one, two\nseq=5   EVENT_END\n");
+    assert!(child.wait().unwrap().success());
+}
