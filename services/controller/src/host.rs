@@ -23,7 +23,7 @@ use env::{Env, TaskKind, Tasks};
 use journal::{InvalidUid, Journal, SessionState, SessionUid};
 
 pub use context::CallContext;
-pub use error::{ErrorClass, HostError, InvalidDecision, InvalidFork};
+pub use error::{Classified, ErrorClass, HostError, InvalidDecision, InvalidFork};
 
 use crate::ports::{HarnessDirectory, ModelProvider, ToolExecutor};
 use context::Bounds;

@@ -3,8 +3,10 @@
 mod host;
 pub mod log;
 pub mod ports;
+mod registry;
 #[cfg(test)]
 mod testing;
 pub mod turn;
 
-pub use host::{CallContext, ErrorClass, Host, HostError, HostParts, InvalidDecision, InvalidFork};
+pub use host::{CallContext, Classified, ErrorClass, Host, HostError, HostParts, InvalidDecision, InvalidFork};
+pub use registry::{InvalidSpec, Registry, RegistryError, RegistryOpenError, RegistryParts};

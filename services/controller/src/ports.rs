@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use journal::{ExecutionId, SessionUid};
 use thiserror::Error;
-use wire::{Event, HarnessDescriptor, History, Message, ModelCall, ToolCall, ToolResult};
+use wire::{Event, HarnessDescriptor, History, Message, ModelCall, ToolCall, ToolResult, harness_spec};
 
 /// Longest Describe (execution.md §2.3).
 pub const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,6 +21,29 @@ pub trait HarnessDirectory: Send + Sync + 'static {
     /// The harness served under `name` here, if any.
     fn find(&self, name: &str) -> Option<ServedHarness>;
 }
+
+/// The harnesses of this host's own configuration.
+pub trait StaticHarnesses: HarnessDirectory {
+    /// Their names, in order.
+    fn names(&self) -> Vec<String>;
+
+    /// Names that this build may use for harnesses of its own, configured or not: no registration may take them.
+    fn reserved_names(&self) -> Vec<String>;
+}
+
+/// What this host can run: makes a placement of what a registration says.
+pub trait Placements: Send + Sync + 'static {
+    /// The placement, without dialing it.
+    ///
+    /// # Errors
+    /// [`Unservable`].
+    fn place(&self, placement: &harness_spec::Placement) -> Result<Arc<dyn HarnessPlacement>, Unservable>;
+}
+
+/// This host cannot serve a placement; the text says why, for the operator.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Unservable(pub String);
 
 /// A harness in the directory.
 #[derive(Clone)]
@@ -40,6 +63,8 @@ pub struct ServedHarness {
 pub enum HarnessSource {
     /// This host's own configuration.
     Static,
+    /// This host's own configuration, while another host has registered the name: it runs nothing (registry.md §4, 1).
+    Contested,
     /// The journal's registry, shared by all hosts on it.
     Registered(Registered),
 }
@@ -180,6 +205,18 @@ pub trait ToolExecutor: Send + Sync + 'static {
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct ToolError(pub String);
+
+impl ServedHarness {
+    /// Acquires the placement and asks the harness what it is. The caller bounds the wait with [`DESCRIBE_TIMEOUT`].
+    ///
+    /// # Errors
+    /// [`DescribeError`].
+    pub async fn describe(&self) -> Result<(Box<dyn HarnessChannel>, HarnessDescriptor), DescribeError> {
+        let mut channel = self.placement.acquire().await?;
+        let descriptor = channel.describe().await?;
+        Ok((channel, descriptor))
+    }
+}
 
 impl fmt::Debug for ServedHarness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,20 +5,20 @@ use std::collections::btree_map::Entry;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use controller::ports::{HarnessDirectory, HarnessPlacement, HarnessSource, ServedHarness};
+use controller::ports::{HarnessDirectory, HarnessPlacement, HarnessSource, ServedHarness, StaticHarnesses};
 use thiserror::Error;
 use wire::Resumability;
 
 use crate::remote::{HarnessAddress, InvalidAddress, Remote, RemoteOptions};
 use crate::{Chat, Echo, InProcess};
 
-/// Names that this build may use for harnesses of its own, configured or not. No registration may take them.
-pub const RESERVED_NAMES: [&str; 2] = [Echo::NAME, Chat::NAME];
+/// Names that this build may use for harnesses of its own, configured or not.
+const RESERVED_NAMES: [&str; 2] = [Echo::NAME, Chat::NAME];
 
 /// The static harnesses of a host: `echo`, which is the default; `chat` where there is a model; and remote ones.
 ///
-/// Registered harnesses are not in it: whoever serves them wraps this directory in another [`HarnessDirectory`] that
-/// asks here first, because a static name wins.
+/// Registered harnesses are not in it: [`controller::Registry`] has those, and asks here first, because a static name
+/// wins.
 pub struct Directory {
     harnesses: BTreeMap<String, ServedHarness>,
 }
@@ -82,11 +82,6 @@ impl Directory {
         }
         if problems.is_empty() { Ok(Self { harnesses }) } else { Err(problems) }
     }
-
-    /// The static names, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.harnesses.keys().map(String::as_str)
-    }
 }
 
 impl DirectoryProblem {
@@ -102,6 +97,16 @@ impl HarnessDirectory for Directory {
 
     fn find(&self, name: &str) -> Option<ServedHarness> {
         self.harnesses.get(name).cloned()
+    }
+}
+
+impl StaticHarnesses for Directory {
+    fn names(&self) -> Vec<String> {
+        self.harnesses.keys().cloned().collect()
+    }
+
+    fn reserved_names(&self) -> Vec<String> {
+        RESERVED_NAMES.map(str::to_owned).into()
     }
 }
 
@@ -143,14 +148,10 @@ mod tests {
         Directory::new(model, remotes, &RemoteOptions::default())
     }
 
-    fn names(directory: &Directory) -> Vec<&str> {
-        directory.names().collect()
-    }
-
     #[test]
     fn echo_is_always_there_and_the_default() {
         let directory = directory(None, &[]).unwrap_or_else(|problems| panic!("{problems:?}"));
-        assert_eq!((names(&directory), directory.default_name()), (vec!["echo"], "echo"));
+        assert_eq!((directory.names(), directory.default_name()), (vec!["echo".to_owned()], "echo"));
         assert!(directory.find("chat").is_none());
     }
 
@@ -158,7 +159,7 @@ mod tests {
     fn model_brings_chat_and_lets_remote_harnesses_in() {
         let remotes = ["b=127.0.0.1:1", "a=unix:/s"];
         let directory = directory(Some("m"), &remotes).unwrap_or_else(|problems| panic!("{problems:?}"));
-        assert_eq!(names(&directory), ["a", "b", "chat", "echo"]);
+        assert_eq!(directory.names(), ["a", "b", "chat", "echo"]);
         assert_eq!(directory.find("a").unwrap().source, HarnessSource::Static);
     }
 

@@ -28,5 +28,5 @@ pub use ids::{ExecutionId, Fence, InvalidUid, Seq, SessionUid};
 pub use journal::Journal;
 pub use projection::{PendingApproval, Projection};
 pub use records::SeqRange;
-pub use registry::{NewRegistration, Registered, Registration, RegistryChanges, Retirement};
+pub use registry::{HarnessToken, NewRegistration, Registered, Registration, RegistryChanges, Retirement};
 pub use sessions::{InvalidPageToken, ListToken, NewOn, NewSession, PageRequest, PageSize, SessionPage, SessionState};

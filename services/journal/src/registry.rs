@@ -3,6 +3,7 @@
 mod names;
 mod register;
 mod retire;
+mod token;
 
 use bytes::Bytes;
 use futures::FutureExt;
@@ -10,6 +11,7 @@ use prost::Message;
 use store::{AtomicOp, Isolation, RangeRead, TransactError, Transaction};
 
 pub use register::{NewRegistration, Registered};
+pub use token::HarnessToken;
 
 use crate::Journal;
 use crate::error::{Corrupt, JournalError, TooLarge, check, refuse};

@@ -16,12 +16,8 @@ pub(super) struct Admitted {
 /// Acquires the harness's placement, describes it and checks the answer. Touches neither journal nor fence.
 pub(super) async fn admit(route: &Route, bounds: &Bounds) -> Result<Admitted, HostError> {
     bounds.check()?;
-    let describe = async {
-        let mut channel = route.harness.placement.acquire().await?;
-        let descriptor = channel.describe().await?;
-        Ok((channel, descriptor))
-    };
-    let described = bounds.or_interrupted(tokio::time::timeout(DESCRIBE_TIMEOUT, describe)).await?;
+    let describe = tokio::time::timeout(DESCRIBE_TIMEOUT, route.harness.describe());
+    let described = bounds.or_interrupted(describe).await?;
     let name = || route.name.clone();
     let (channel, descriptor) = match described {
         Ok(Ok(described)) => described,

@@ -29,7 +29,7 @@ impl Host {
             name: metadata.name,
             harness,
             harness_source: match source {
-                HarnessSource::Static => NewOn::Static,
+                HarnessSource::Static | HarnessSource::Contested => NewOn::Static,
                 HarnessSource::Registered(_) => NewOn::Registered,
             },
             model: session.model,
@@ -40,7 +40,8 @@ impl Host {
         };
         self.journal().create(new).await.map_err(|error| match error {
             CreateError::HarnessNotRegistered(name) => HostError::UnknownHarness(name),
-            CreateError::HarnessCollision(name) | CreateError::HarnessRetired(name) => HostError::HarnessClosed(name),
+            CreateError::HarnessCollision(name) => HostError::HarnessCollision(name),
+            CreateError::HarnessRetired(name) => HostError::HarnessClosed(name),
             CreateError::TooLarge(error) => HostError::Unrecordable(error.to_string()),
             CreateError::Unknown => HostError::OutcomeUnknown,
             CreateError::Journal(error) => HostError::Journal(error),

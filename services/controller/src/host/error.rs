@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::log::{LogError, Undecidable};
 use crate::turn::TurnFailure;
 
-/// Why an operation failed. [`class`](Self::class) says how a caller is told.
+/// Why an operation failed. [`class`](Classified::class) says how a caller is told.
 #[derive(Debug, Error)]
 pub enum HostError {
     /// The request names no session.
@@ -18,9 +18,12 @@ pub enum HostError {
     /// The harness named by the request or stored with the session is not served by this host.
     #[error("harness {0:?} is not served by this host")]
     UnknownHarness(String),
-    /// The harness takes no new sessions: it was retired, or its static name is registered elsewhere.
+    /// The harness was retired: it takes no new sessions.
     #[error("harness {0:?} takes no new sessions")]
     HarnessClosed(String),
+    /// The harness is configured here and registered by another host, so which of the two is meant is not known.
+    #[error("harness {0:?} is configured on this host and registered as well; rename it in the configuration")]
+    HarnessCollision(String),
     /// This host knows the registration but cannot serve it.
     #[error("harness {name:?} cannot be served by this host: {reason}")]
     HarnessIsolated {
@@ -177,6 +180,7 @@ pub enum InvalidDecision {
 pub enum ErrorClass {
     InvalidArgument,
     NotFound,
+    AlreadyExists,
     FailedPrecondition,
     Aborted,
     Unavailable,
@@ -186,10 +190,14 @@ pub enum ErrorClass {
     Internal,
 }
 
-impl HostError {
+/// An error that a caller is told of.
+pub trait Classified: std::error::Error {
     /// How a caller is told.
-    #[must_use]
-    pub fn class(&self) -> ErrorClass {
+    fn class(&self) -> ErrorClass;
+}
+
+impl Classified for HostError {
+    fn class(&self) -> ErrorClass {
         use ErrorClass::*;
         match self {
             Self::EmptySession
@@ -200,6 +208,7 @@ impl HostError {
             | Self::Decision(InvalidDecision::Missing(_)) => InvalidArgument,
             Self::UnknownSession => NotFound,
             Self::HarnessClosed(_)
+            | Self::HarnessCollision(_)
             | Self::HarnessIsolated { .. }
             | Self::HarnessPinned { .. }
             | Self::HarnessStateless(_)

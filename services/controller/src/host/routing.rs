@@ -19,6 +19,10 @@ pub(super) fn route(directory: &dyn HarnessDirectory, stored: &str, override_nam
     if override_name.is_empty() || override_name == stored {
         return resolve(directory, stored);
     }
+    if let Some(harness) = directory.find(stored) {
+        // Refused even for a turn that would run elsewhere.
+        refuse_contested(stored, &harness)?;
+    }
     refuse_pinned(directory, stored, override_name)?;
     let route = resolve(directory, override_name)?;
     refuse_stateless(directory, stored, &route)?;
@@ -42,13 +46,19 @@ pub(super) fn refuse_stateless(directory: &dyn HarnessDirectory, stored: &str, r
     Ok(())
 }
 
-/// The harness served under `name`, unless it is isolated.
+/// The harness served under `name`, unless it is isolated or contested.
 pub(super) fn resolve(directory: &dyn HarnessDirectory, name: &str) -> Result<Route, HostError> {
     let harness = directory.find(name).ok_or_else(|| HostError::UnknownHarness(name.into()))?;
     if let HarnessSource::Registered(Registered::Isolated(reason)) = &harness.source {
         return Err(HostError::HarnessIsolated { name: name.into(), reason: reason.clone() });
     }
+    refuse_contested(name, &harness)?;
     Ok(Route { name: name.into(), harness })
+}
+
+/// Nobody can say which harness a name means that is both configured and registered.
+fn refuse_contested(name: &str, harness: &ServedHarness) -> Result<(), HostError> {
+    if harness.source == HarnessSource::Contested { Err(HostError::HarnessCollision(name.into())) } else { Ok(()) }
 }
 
 /// A turn may leave its session's harness only between static ones.

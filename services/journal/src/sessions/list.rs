@@ -28,6 +28,12 @@ impl PageSize {
         let size = if size <= 0 { Self::DEFAULT } else { size.min(Self::MAX) };
         Self(usize::try_from(size).unwrap_or_default())
     }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> usize {
+        self.0
+    }
 }
 
 /// Where a page of a listing starts.

@@ -6,8 +6,6 @@ use wire::{ApprovalRef, ContentHash, ExecState, ResourceMetadata, Session};
 use crate::rows::{Head, SessionRow};
 use crate::{Projection, Seq, SessionUid};
 
-const NANOS_PER_SECOND: i64 = 1_000_000_000;
-
 /// The metadata of a session and its head, read in one transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionState {
@@ -85,8 +83,8 @@ impl SessionState {
                 name: row.name,
                 uid: self.uid.as_str().to_owned(),
                 version: 0,
-                create_time: Some(timestamp(row.create_time)),
-                update_time: Some(timestamp(self.head.update_time)),
+                create_time: Some(Timestamp::from_unix_nanos(row.create_time)),
+                update_time: Some(Timestamp::from_unix_nanos(self.head.update_time)),
             }),
             harness: row.harness,
             model: row.model,
@@ -102,12 +100,5 @@ impl SessionState {
             compute_state: self.projection().compute_state().into(),
             pending_approval,
         }
-    }
-}
-
-fn timestamp(unix_nanos: i64) -> Timestamp {
-    Timestamp {
-        seconds: unix_nanos.div_euclid(NANOS_PER_SECOND),
-        nanos: i32::try_from(unix_nanos.rem_euclid(NANOS_PER_SECOND)).unwrap_or_default(),
     }
 }

@@ -64,12 +64,22 @@ impl Visitor<'_> for TimestampVisitor {
 const FIRST_SECOND: i64 = -62_135_596_800;
 /// 9999-12-31T23:59:59Z.
 const LAST_SECOND: i64 = 253_402_300_799;
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 /// From 0000-03-01, where a count of years that begin in March begins, to 1970-01-01.
 const DAYS_BEFORE_EPOCH: i64 = 719_468;
 const DAYS_PER_ERA: i64 = 146_097;
 
 impl protobuf::Timestamp {
+    /// The time so many nanoseconds after the Unix epoch.
+    #[must_use]
+    pub fn from_unix_nanos(nanos: i64) -> Self {
+        Self {
+            seconds: nanos.div_euclid(NANOS_PER_SECOND),
+            nanos: i32::try_from(nanos.rem_euclid(NANOS_PER_SECOND)).unwrap_or_default(),
+        }
+    }
+
     /// RFC 3339 in UTC, with 0, 3, 6 or 9 fraction digits: the fewest that are exact.
     ///
     /// # Errors
