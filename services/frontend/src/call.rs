@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use controller::{CallContext, HostError};
+use controller::{CallContext, Classified};
 use futures::future::Either;
 use futures::{Stream, StreamExt, future};
 use tokio::time::Instant;
@@ -53,7 +53,7 @@ impl Call {
     /// Answers with what `operation` returns.
     pub(crate) async fn answer<T>(
         &self,
-        operation: impl Future<Output = Result<T, HostError>>,
+        operation: impl Future<Output = Result<T, impl Classified>>,
     ) -> Result<Response<T>, Status> {
         operation.await.map(Response::new).map_err(|error| status(&error))
     }
@@ -61,7 +61,7 @@ impl Call {
     /// Like [`answer`](Self::answer), for an operation that does not watch the deadline itself.
     pub(crate) async fn answer_in_time<T>(
         &self,
-        operation: impl Future<Output = Result<T, HostError>>,
+        operation: impl Future<Output = Result<T, impl Classified>>,
     ) -> Result<Response<T>, Status> {
         tokio::select! {
             biased;
@@ -73,7 +73,7 @@ impl Call {
     /// Streams `items` to the caller, counting them. The call lasts as long as the stream.
     pub(crate) fn stream<T>(
         self,
-        items: impl Stream<Item = Result<T, HostError>>,
+        items: impl Stream<Item = Result<T, impl Classified>>,
     ) -> impl Stream<Item = Result<T, Status>> {
         items.map(move |item| {
             self.count(usize::from(item.is_ok()));
@@ -103,6 +103,7 @@ impl Drop for Call {
 mod tests {
     use std::time::Duration;
 
+    use controller::HostError;
     use tonic::Code;
 
     use super::*;
@@ -116,14 +117,14 @@ mod tests {
     #[tokio::test]
     async fn an_operation_that_outlives_the_deadline_is_cut_short() {
         let call = call(Some(Duration::from_millis(1)));
-        let status = call.answer_in_time(future::pending::<Result<(), _>>()).await.unwrap_err();
+        let status = call.answer_in_time(future::pending::<Result<(), HostError>>()).await.unwrap_err();
         assert_eq!(status.code(), Code::DeadlineExceeded);
     }
 
     #[tokio::test]
     async fn an_answer_that_is_there_is_given_even_late() {
         let call = call(Some(Duration::ZERO));
-        assert!(call.answer_in_time(future::ready(Ok(()))).await.is_ok());
+        assert!(call.answer_in_time(future::ready(Ok::<_, HostError>(()))).await.is_ok());
         let refused = call.answer_in_time(future::ready(Err::<(), _>(HostError::EmptySession))).await.unwrap_err();
         assert_eq!(refused.code(), Code::InvalidArgument);
     }

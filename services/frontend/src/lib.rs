@@ -1,13 +1,14 @@
-//! The Sessions service over gRPC: one listener, one chain of layers, one handler per rpc.
+//! The Sessions and HarnessRegistry services over gRPC: a listener for each, one chain of layers, one handler per rpc.
 //!
-//! Handlers decode, call one function of [`controller::Host`] and encode. What a session is and what a call does
-//! to it is decided there; this crate owns everything a caller can notice before that: request ids, deadlines, limits,
+//! Handlers decode, call one function of [`controller::Host`] or [`controller::Registry`] and encode. What a session is
+//! and what a call does to it is decided there; this crate owns everything a caller can notice before that: request ids, deadlines, limits,
 //! codes, health and the orderly end of the listener.
 
 mod call;
 mod layers;
 mod listener;
 mod options;
+mod registry;
 mod server;
 mod sessions;
 mod stack;

@@ -1,23 +1,25 @@
-//! The front of a node: starts the listener and takes it down in an orderly way.
+//! The front of a node: starts a listener and takes it down in an orderly way.
 
+use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
-use controller::Host;
+use axum::extract::Request;
+use axum::response::IntoResponse;
+use controller::{Host, Registry};
 use env::{Env, TaskKind, Tasks};
 use futures::Stream;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tonic::server::NamedService;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
-use wire::sessions_server::SessionsServer;
+use tower::Service;
+use wire::{harness_registry_server, sessions_server};
 
-use crate::Options;
 use crate::layers::admission::Admission;
 use crate::listener::Listener;
 use crate::sessions::SessionsService;
-use crate::stack;
+use crate::{Options, registry, stack};
 
 /// How long clients may take to close their connections once told to go away.
 const GO_AWAY_BOUND: Duration = Duration::from_millis(500);
@@ -27,11 +29,11 @@ const GO_AWAY_BOUND: Duration = Duration::from_millis(500);
 #[error("reflection service cannot be built: {0}")]
 pub struct StartError(#[from] tonic_reflection::server::Error);
 
-/// The services of a node on a running listener.
+/// A service of a node on a running listener.
 pub struct Frontend {
     listener: Listener,
     admission: Admission,
-    health: HealthReporter,
+    health: Health,
 }
 
 impl Frontend {
@@ -51,25 +53,63 @@ impl Frontend {
         I: Stream<Item = io::Result<C>> + Send + 'static,
         C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let service = SessionsService::new(host, tasks.cancelled(TaskKind::Request)).server(options.max_message_size);
+        Self::serve(incoming, sessions_server::SERVICE_NAME, service, env, tasks, options).await
+    }
+
+    /// Serves `registry`, and nothing else, on the connections of `incoming`: the listener of the operators.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_registry<I, C>(
+        incoming: I,
+        registry: Registry,
+        env: Env,
+        tasks: &Tasks,
+        options: &Options,
+    ) -> Result<Self, StartError>
+    where
+        I: Stream<Item = io::Result<C>> + Send + 'static,
+        C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let service = registry::service(registry, options.max_message_size);
+        Self::serve(incoming, harness_registry_server::SERVICE_NAME, service, env, tasks, options).await
+    }
+
+    async fn serve<I, C, S>(
+        incoming: I,
+        name: &'static str,
+        service: S,
+        env: Env,
+        tasks: &Tasks,
+        options: &Options,
+    ) -> Result<Self, StartError>
+    where
+        I: Stream<Item = io::Result<C>> + Send + 'static,
+        C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        S: Service<Request, Error = Infallible> + Clone + Send + Sync + 'static,
+        S::Response: IntoResponse,
+        S::Future: Send + 'static,
+    {
         let admission = Admission::new(options.max_calls);
-        let (health, health_service) = tonic_health::server::health_reporter();
-        set_health(&health, ServingStatus::Serving).await;
-        let sessions = SessionsService::new(host, tasks.cancelled(TaskKind::Request));
-        let router = stack::router(sessions, health_service, admission.clone(), env, options)?;
+        let (reporter, health_service) = tonic_health::server::health_reporter();
+        let health = Health { reporter, service: name };
+        health.set(ServingStatus::Serving).await;
+        let router = stack::router(name, service, health_service, admission.clone(), env)?;
         let listener = Listener::start(incoming, router, tasks, options);
         Ok(Self { listener, admission, health })
     }
 
-    /// Number of Sessions calls under way.
+    /// Number of calls of the service under way.
     #[must_use]
     pub fn live_calls(&self) -> usize {
         self.admission.live()
     }
 
-    /// Reports NOT_SERVING and answers every new Sessions call with UNAVAILABLE.
+    /// Reports NOT_SERVING and answers every new call of the service with UNAVAILABLE.
     pub async fn refuse_new_calls(&self) {
         self.admission.close();
-        set_health(&self.health, ServingStatus::NotServing).await;
+        self.health.set(ServingStatus::NotServing).await;
     }
 
     /// Waits until no call is left; whether that happened within `bound`.
@@ -83,9 +123,17 @@ impl Frontend {
     }
 }
 
-async fn set_health(health: &HealthReporter, status: ServingStatus) {
-    // The empty name stands for the node as a whole.
-    for service in ["", SessionsServer::<SessionsService>::NAME] {
-        health.set_service_status(service, status).await;
+/// What the health service says about the listener's service.
+struct Health {
+    reporter: HealthReporter,
+    service: &'static str,
+}
+
+impl Health {
+    async fn set(&self, status: ServingStatus) {
+        // The empty name stands for the listener as a whole.
+        for service in ["", self.service] {
+            self.reporter.set_service_status(service, status).await;
+        }
     }
 }

@@ -5,7 +5,7 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, Stream, StreamExt, future};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, async_trait};
-use wire::sessions_server::Sessions;
+use wire::sessions_server::{Sessions, SessionsServer};
 use wire::{
     ApproveRequest, ApproveResponse, CancelRequest, CreateSessionRequest, DeleteSessionRequest, ExecRequest,
     ExecUpdate, ForkRequest, ForkResponse, GetSessionRequest, ListSessionsRequest, ListSessionsResponse, LogRecord,
@@ -13,6 +13,9 @@ use wire::{
 };
 
 use crate::call::Call;
+
+/// What a record adds to the input it holds, with room to spare: every accepted input can be read back.
+const RECORD_OVERHEAD: usize = 64 << 10;
 
 /// Serves a host.
 pub(crate) struct SessionsService {
@@ -24,6 +27,13 @@ pub(crate) struct SessionsService {
 impl SessionsService {
     pub(crate) fn new(host: Host, interrupted: CancellationToken) -> Self {
         Self { host, interrupted }
+    }
+
+    /// The gRPC service, for messages up to a size.
+    pub(crate) fn server(self, max_message_size: usize) -> SessionsServer<Self> {
+        SessionsServer::new(self)
+            .max_decoding_message_size(max_message_size)
+            .max_encoding_message_size(max_message_size.saturating_add(RECORD_OVERHEAD))
     }
 }
 

@@ -1,33 +1,34 @@
-//! Everything the listener serves, and the chain of layers around the Sessions service.
+//! Everything a listener serves, and the chain of layers around its service.
+
+use std::convert::Infallible;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::IntoResponse;
 use env::Env;
-use tonic::server::NamedService;
 use tonic::service::Routes;
 use tonic_health::pb::health_server::{Health, HealthServer};
-use tower::ServiceBuilder;
-use wire::sessions_server::SessionsServer;
+use tower::{Service, ServiceBuilder};
 
+use crate::StartError;
 use crate::layers::admission::{self, Admission};
 use crate::layers::{bad_request, call_log, deadline, request_id};
-use crate::sessions::SessionsService;
-use crate::{Options, StartError};
 
-/// What a record adds to the input it holds, with room to spare: every accepted input can be read back.
-const RECORD_OVERHEAD: usize = 64 << 10;
-
-/// Sessions behind its layers; health and reflection bare, so that they answer whatever state the node is in.
-pub(crate) fn router(
-    sessions: SessionsService,
+/// `service`, whose name is `name`, behind its layers; health and reflection bare, so that they answer whatever state the
+/// node is in.
+pub(crate) fn router<S>(
+    name: &'static str,
+    service: S,
     health: HealthServer<impl Health>,
     admission: Admission,
     env: Env,
-    options: &Options,
-) -> Result<Router, StartError> {
-    let sessions = SessionsServer::new(sessions)
-        .max_decoding_message_size(options.max_message_size)
-        .max_encoding_message_size(options.max_message_size.saturating_add(RECORD_OVERHEAD));
+) -> Result<Router, StartError>
+where
+    S: Service<Request, Error = Infallible> + Clone + Send + Sync + 'static,
+    S::Response: IntoResponse,
+    S::Future: Send + 'static,
+{
     let chain = ServiceBuilder::new()
         // First, so that every refusal below and every line about the call carries the id.
         .layer(from_fn_with_state(env, request_id::keep_or_mint))
@@ -38,17 +39,17 @@ pub(crate) fn router(
         .layer(from_fn(deadline::read))
         // Last, so that only calls about to run take up a place.
         .layer(from_fn_with_state(admission, admission::admit))
-        .service(sessions);
-    let path = format!("/{}/{{*rpc}}", SessionsServer::<SessionsService>::NAME);
-    Ok(plain_services(health)?.route_service(&path, chain))
+        .service(service);
+    let path = format!("/{name}/{{*rpc}}");
+    Ok(plain_services(name, health)?.route_service(&path, chain))
 }
 
-fn plain_services(health: HealthServer<impl Health>) -> Result<Router, StartError> {
+fn plain_services(name: &'static str, health: HealthServer<impl Health>) -> Result<Router, StartError> {
     let describe = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(wire::FILE_DESCRIPTOR_SET)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-            .with_service_name(SessionsServer::<SessionsService>::NAME)
+            .with_service_name(name)
             .with_service_name("grpc.health.v1.Health")
     };
     let routes = Routes::new(health)

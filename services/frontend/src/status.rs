@@ -2,14 +2,14 @@
 
 use std::error::Error;
 
-use controller::{ErrorClass, HostError};
+use controller::{Classified, ErrorClass};
 use tonic::{Code, Status};
 
 /// What the caller is told about `error`.
-pub(crate) fn status(error: &HostError) -> Status {
+pub(crate) fn status(error: &impl Classified) -> Status {
     let code = code(error.class());
     if code == Code::Internal {
-        tracing::warn!(error = %error, cause = %Causes(error), "call failed");
+        tracing::warn!(error = %error, cause = %Causes(error.source()), "call failed");
     }
     Status::new(code, cut(error.to_string()))
 }
@@ -30,6 +30,7 @@ fn code(class: ErrorClass) -> Code {
     match class {
         ErrorClass::InvalidArgument => Code::InvalidArgument,
         ErrorClass::NotFound => Code::NotFound,
+        ErrorClass::AlreadyExists => Code::AlreadyExists,
         ErrorClass::FailedPrecondition => Code::FailedPrecondition,
         ErrorClass::Aborted => Code::Aborted,
         ErrorClass::Unavailable => Code::Unavailable,
@@ -41,12 +42,12 @@ fn code(class: ErrorClass) -> Code {
 }
 
 /// The causes of an error, outermost first. They go to the log only: callers cannot mend them.
-struct Causes<'a>(&'a HostError);
+struct Causes<'a>(Option<&'a dyn Error>);
 
 impl std::fmt::Display for Causes<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut separator = "";
-        let mut next = self.0.source();
+        let mut next = self.0;
         while let Some(cause) = next {
             write!(f, "{separator}{cause}")?;
             separator = ": ";
@@ -58,6 +59,8 @@ impl std::fmt::Display for Causes<'_> {
 
 #[cfg(test)]
 mod tests {
+    use controller::HostError;
+
     use super::*;
 
     #[test]
@@ -65,6 +68,7 @@ mod tests {
         let classes = [
             ErrorClass::InvalidArgument,
             ErrorClass::NotFound,
+            ErrorClass::AlreadyExists,
             ErrorClass::FailedPrecondition,
             ErrorClass::Aborted,
             ErrorClass::Unavailable,
