@@ -10,11 +10,13 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 use env::Env;
-use harness::{Directory, DirectoryProblem, RemoteOptions};
+use harness::{Directory, DirectoryProblem, RegisteredPlacements, RemoteOptions};
 use serde::{Deserialize, Serialize};
 
 pub use load::{Problem, Problems};
-pub use values::{ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat, Period, StaticHarness};
+pub use values::{
+    ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat, Period, RegistryAddr, StaticHarness,
+};
 
 /// Everything an operator can decide about a node. Credentials are not part of it: they come from the environment
 /// alone and are never printed.
@@ -44,13 +46,18 @@ pub struct Config {
     #[arg(id = "drain_timeout", long = "drain-timeout", value_name = "TIME")]
     pub drain_timeout: Period,
 
-    /// File to write the bound address to once the node serves, and to remove when it stops
+    /// File to write the bound address to once the node serves, and to remove when it stops. Has a second line with the
+    /// address of the registry listener, if there is one
     #[arg(id = "ready_file", long = "ready-file", value_name = "PATH")]
     pub ready_file: Option<PathBuf>,
 
     /// Completes model requests.
     #[command(flatten)]
     pub model: ModelConfig,
+
+    /// Harnesses that all nodes on the journal share.
+    #[command(flatten)]
+    pub registry: RegistryConfig,
 
     /// What callers may use up.
     #[command(flatten)]
@@ -90,6 +97,21 @@ pub struct ModelConfig {
     /// Longest time from a model request to its complete answer
     #[arg(id = "model.timeout", long = "model-timeout", value_name = "TIME")]
     pub timeout: Period,
+}
+
+/// Harnesses that all nodes on the journal share, and the listener for those who register them.
+#[derive(Clone, Debug, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Registry")]
+#[serde(default, deny_unknown_fields)]
+pub struct RegistryConfig {
+    /// Address of the HarnessRegistry service; without it there is none. It has no authentication, so it must be a
+    /// literal loopback address, with another port than the Sessions service
+    #[arg(id = "registry.addr", long = "registry-addr", value_name = "HOST:PORT")]
+    pub addr: RegistryAddr,
+
+    /// How often to look for harnesses registered through other nodes
+    #[arg(id = "registry.refresh", long = "registry-refresh", value_name = "TIME")]
+    pub refresh: Period,
 }
 
 /// What callers may use up.
@@ -148,6 +170,7 @@ impl Default for Config {
             drain_timeout: Period::seconds(10),
             ready_file: None,
             model: ModelConfig::default(),
+            registry: RegistryConfig::default(),
             limits: LimitsConfig::default(),
             keepalive: KeepaliveConfig::default(),
             log: LogConfig::default(),
@@ -164,6 +187,12 @@ impl Default for ModelConfig {
             auth_header: "Authorization".to_owned(),
             timeout: Period::seconds(120),
         }
+    }
+}
+
+impl Default for RegistryConfig {
+    fn default() -> Self {
+        Self { addr: RegistryAddr::default(), refresh: Period::seconds(1) }
     }
 }
 
@@ -195,11 +224,22 @@ impl Config {
     /// # Errors
     /// Every contradiction between names, addresses and the model.
     pub fn directory(&self) -> Result<Directory, Vec<DirectoryProblem>> {
-        let model = (!self.model.name.is_empty()).then_some(self.model.name.as_str());
+        let model = self.has_model().then_some(self.model.name.as_str());
         let remotes = self.harness.iter().map(|harness| harness.get().clone()).collect();
-        let options =
-            RemoteOptions { max_message_bytes: self.limits.max_message_size.get(), ..RemoteOptions::default() };
-        Directory::new(model, remotes, &options)
+        Directory::new(model, remotes, &self.remote_options())
+    }
+
+    /// What this node can run of what is registered.
+    pub(crate) fn placements(&self) -> RegisteredPlacements {
+        RegisteredPlacements::new(self.has_model(), self.remote_options())
+    }
+
+    fn has_model(&self) -> bool {
+        !self.model.name.is_empty()
+    }
+
+    fn remote_options(&self) -> RemoteOptions {
+        RemoteOptions { max_message_bytes: self.limits.max_message_size.get(), ..RemoteOptions::default() }
     }
 
     /// The configuration as a TOML file that means the same. It holds no credentials.
@@ -229,10 +269,16 @@ impl Config {
         let model = model::provider(&self.model.provider(), None, Env::system()).err();
         let model = model.into_iter().flat_map(|invalid| invalid.problems);
         let model = model.map(|problem| Problem::new("model", problem.to_string()));
-        let pings = [("keepalive.interval", self.keepalive.interval), ("keepalive.timeout", self.keepalive.timeout)];
-        let pings = pings.into_iter().filter(|(_, period)| period.get().is_zero());
-        let pings = pings.map(|(key, _)| Problem::new(key, "must be longer than zero"));
-        harnesses.chain(model).chain(pings).collect()
+        let periods = [
+            ("keepalive.interval", self.keepalive.interval),
+            ("keepalive.timeout", self.keepalive.timeout),
+            ("registry.refresh", self.registry.refresh),
+        ];
+        let periods = periods.into_iter().filter(|(_, period)| period.get().is_zero());
+        let periods = periods.map(|(key, _)| Problem::new(key, "must be longer than zero"));
+        let shared = self.registry.addr.get().filter(|addr| addr.port() != 0 && addr.port() == self.addr.port());
+        let shared = shared.map(|_| Problem::new("registry.addr", "must not have the port of the Sessions service"));
+        harnesses.chain(model).chain(periods).chain(shared).collect()
     }
 }
 

@@ -4,6 +4,7 @@ pub mod cli;
 pub mod config;
 #[cfg(feature = "failpoints")]
 mod failpoint;
+mod fronts;
 mod node;
 mod ready_file;
 mod signals;

@@ -1,12 +1,13 @@
 //! Assembles a node from its parts and takes it apart again.
 
 use std::io;
+use std::iter::once;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller::{Host, HostParts};
+use controller::{Host, HostParts, Registry, RegistryOpenError, RegistryParts};
 use env::{Env, TaskKind, Tasks};
 use frontend::{Frontend, tcp_incoming};
 use futures::Stream;
@@ -18,7 +19,8 @@ use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 
-use crate::config::{Config, ListenAddr};
+use crate::config::Config;
+use crate::fronts::Fronts;
 use crate::ready_file::ReadyFile;
 
 /// Longest time from the end of the drain timeout to the end of [`Node::stop`].
@@ -62,10 +64,21 @@ pub enum StartError {
     #[error("cannot listen on {addr}: {source}")]
     Listen {
         /// The address.
-        addr: ListenAddr,
+        addr: String,
         /// What is wrong.
         source: io::Error,
     },
+    /// Operators would be where everybody is.
+    #[error("the registry listener {registry} must not have the port of the Sessions listener {sessions}")]
+    SharedPort {
+        /// Where sessions are served.
+        sessions: SocketAddr,
+        /// Where operators are listened to.
+        registry: SocketAddr,
+    },
+    /// The registered harnesses do not allow the node to run.
+    #[error(transparent)]
+    Registry(#[from] RegistryOpenError),
     /// The services cannot be served.
     #[error(transparent)]
     Frontend(#[from] frontend::StartError),
@@ -86,18 +99,20 @@ pub enum StartError {
 /// A running node.
 pub struct Node {
     parts: Parts,
-    frontend: Frontend,
+    fronts: Fronts,
     drain_timeout: Duration,
     addr: Option<SocketAddr>,
+    registry_addr: Option<SocketAddr>,
     ready: Option<ReadyFile>,
 }
 
-/// What a node is without its listener.
+/// What a node is without its listeners.
 struct Parts {
     env: Env,
     tasks: Tasks,
     store: Embedded,
     host: Host,
+    registry: Registry,
 }
 
 impl Node {
@@ -112,11 +127,16 @@ impl Node {
         };
         config.ready_file.as_deref().map_or(Ok(()), ReadyFile::clear).map_err(ready_error)?;
         let parts = Parts::assemble(config, env).await?;
-        let (socket, addr) = bind(&config.addr).await?;
+        let (socket, addr) = bind(config.addr.to_bind()).await?;
+        let operators = bind_registry(config, addr).await?;
         let mut node = Self::serve(config, parts, tcp_incoming(socket)).await?;
         node.addr = Some(addr);
+        if let Some((socket, addr)) = operators {
+            node.serve_registry(config, socket, addr).await?;
+        }
         if let Some(path) = &config.ready_file {
-            node.ready = Some(ReadyFile::write(path, addr).map_err(ready_error)?);
+            let addrs = once(addr).chain(node.registry_addr);
+            node.ready = Some(ReadyFile::write(path, addrs).map_err(ready_error)?);
         }
         let journal = config.journal.display();
         tracing::info!(%addr, %journal, version = env!("CARGO_PKG_VERSION"), "listening on {addr}");
@@ -141,14 +161,37 @@ impl Node {
         C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let Parts { env, tasks, host, .. } = &parts;
-        let frontend = Frontend::start(incoming, host.clone(), env.clone(), tasks, &config.listener()).await?;
-        Ok(Self { parts, frontend, drain_timeout: config.drain_timeout.get(), addr: None, ready: None })
+        let sessions = Frontend::start(incoming, host.clone(), env.clone(), tasks, &config.listener()).await?;
+        let fronts = Fronts { sessions, registry: None };
+        let drain_timeout = config.drain_timeout.get();
+        Ok(Self { parts, fronts, drain_timeout, addr: None, registry_addr: None, ready: None })
+    }
+
+    async fn serve_registry(
+        &mut self,
+        config: &Config,
+        socket: TcpListener,
+        addr: SocketAddr,
+    ) -> Result<(), StartError> {
+        let Parts { env, tasks, registry, .. } = &self.parts;
+        let (incoming, options) = (tcp_incoming(socket), config.listener());
+        let front = Frontend::start_registry(incoming, registry.clone(), env.clone(), tasks, &options).await?;
+        self.fronts.registry = Some(front);
+        self.registry_addr = Some(addr);
+        tracing::info!(%addr, "listening to operators on {addr}");
+        Ok(())
     }
 
     /// The address it listens on, if it does.
     #[must_use]
     pub fn addr(&self) -> Option<SocketAddr> {
         self.addr
+    }
+
+    /// The address on which it listens to operators, if it does.
+    #[must_use]
+    pub fn registry_addr(&self) -> Option<SocketAddr> {
+        self.registry_addr
     }
 
     /// The host inside, for callers that need no connection.
@@ -160,18 +203,18 @@ impl Node {
     /// Drains and stops the node: refuses new calls, lets those under way go on for the drain timeout, interrupts what
     /// is left, so that it can be resumed, and closes everything. Returns within [`STOP_BOUND`] after that timeout.
     pub async fn stop(self) {
-        let Self { parts, frontend, drain_timeout, ready, .. } = self;
+        let Self { parts, fronts, drain_timeout, ready, .. } = self;
         drop(ready);
-        frontend.refuse_new_calls().await;
-        tracing::info!(calls = frontend.live_calls(), "draining");
-        if !frontend.idle_within(drain_timeout).await {
-            tracing::warn!(calls = frontend.live_calls(), "drain timeout passed, interrupting calls");
+        fronts.refuse_new_calls().await;
+        tracing::info!(calls = fronts.live_calls(), "draining");
+        if !fronts.idle_within(drain_timeout).await {
+            tracing::warn!(calls = fronts.live_calls(), "drain timeout passed, interrupting calls");
         }
         parts.tasks.cancelled(TaskKind::Request).cancel();
-        if !frontend.idle_within(INTERRUPT_BOUND).await {
-            tracing::warn!(calls = frontend.live_calls(), "calls did not end, cutting them off");
+        if !fronts.idle_within(INTERRUPT_BOUND).await {
+            tracing::warn!(calls = fronts.live_calls(), "calls did not end, cutting them off");
         }
-        frontend.close().await;
+        fronts.close().await;
         parts.close().await;
         tracing::info!("stopped");
     }
@@ -188,16 +231,23 @@ impl Parts {
             .await
             .map_err(|source| StartError::Journal { path: path(), source })?;
         let tasks = Tasks::default();
+        let registry = Registry::open(RegistryParts {
+            journal: journal.clone(),
+            statics: Arc::new(directory),
+            placements: Arc::new(config.placements()),
+        })
+        .await?;
+        registry.follow(&tasks, config.registry.refresh.get());
         let host = Host::new(HostParts {
             journal,
             env: env.clone(),
             tasks: tasks.clone(),
-            harnesses: Arc::new(directory),
+            harnesses: Arc::new(registry.clone()),
             models,
             tools: None,
             default_project: config.project.clone(),
         });
-        Ok(Self { env, tasks, store: engine, host })
+        Ok(Self { env, tasks, store: engine, host, registry })
     }
 
     async fn close(self) {
@@ -221,18 +271,29 @@ fn open_store(engine: Embedded, env: Env) -> Result<store::Store, StartError> {
     Ok(store::Store::new(engine, env))
 }
 
-async fn bind(addr: &ListenAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+/// Binds the listener of the operators, if there is to be one, before sessions are served at `sessions`.
+async fn bind_registry(config: &Config, sessions: SocketAddr) -> Result<Option<(TcpListener, SocketAddr)>, StartError> {
+    let Some(addr) = config.registry.addr.get() else { return Ok(None) };
+    let (socket, registry) = bind(addr.to_string()).await?;
+    if registry.port() == sessions.port() {
+        return Err(StartError::SharedPort { sessions, registry });
+    }
+    Ok(Some((socket, registry)))
+}
+
+async fn bind(addr: String) -> Result<(TcpListener, SocketAddr), StartError> {
     let bound = async {
-        let socket = TcpListener::bind(addr.to_bind()).await?;
+        let socket = TcpListener::bind(&addr).await?;
         let addr = socket.local_addr()?;
         Ok((socket, addr))
     };
-    bound.await.map_err(|source| StartError::Listen { addr: addr.clone(), source })
+    bound.await.map_err(|source| StartError::Listen { addr, source })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ListenAddr;
 
     #[tokio::test]
     async fn the_ready_file_is_there_exactly_while_the_node_takes_calls() {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// A file that holds the bound address while the node serves. Dropping it removes the file.
+/// A file that holds the bound addresses while the node serves. Dropping it removes the file.
 pub(crate) struct ReadyFile {
     path: PathBuf,
 }
@@ -18,11 +18,12 @@ impl ReadyFile {
         }
     }
 
-    /// Writes `addr` to `path`. Whoever sees the file sees all of it.
-    pub(crate) fn write(path: &Path, addr: SocketAddr) -> io::Result<Self> {
+    /// Writes `addrs` to `path`, one a line. Whoever sees the file sees all of it.
+    pub(crate) fn write(path: &Path, addrs: impl IntoIterator<Item = SocketAddr>) -> io::Result<Self> {
         let mut unfinished = path.as_os_str().to_owned();
         unfinished.push(".tmp");
-        fs::write(&unfinished, format!("{addr}\n"))?;
+        let lines: String = addrs.into_iter().map(|addr| format!("{addr}\n")).collect();
+        fs::write(&unfinished, lines)?;
         fs::rename(&unfinished, path)?;
         Ok(Self { path: path.to_owned() })
     }
@@ -45,8 +46,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ready");
         ReadyFile::clear(&path).unwrap();
-        let ready = ReadyFile::write(&path, "127.0.0.1:80".parse().unwrap()).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "127.0.0.1:80\n");
+        let ready = ReadyFile::write(&path, ["127.0.0.1:80".parse().unwrap(), "[::1]:81".parse().unwrap()]).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "127.0.0.1:80\n[::1]:81\n");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         drop(ready);
         assert!(!path.exists());

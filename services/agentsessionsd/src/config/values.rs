@@ -2,6 +2,7 @@
 
 mod amounts;
 mod logs;
+mod operators;
 mod places;
 
 use serde::Deserialize;
@@ -9,6 +10,7 @@ use thiserror::Error;
 
 pub use amounts::{ByteSize, Count, Period};
 pub use logs::{LogFilter, LogFormat};
+pub use operators::RegistryAddr;
 pub use places::{ListenAddr, StaticHarness};
 
 /// Why a text is not a configuration value.

@@ -23,6 +23,13 @@ impl ListenAddr {
         Self(format!("127.0.0.1:{port}"))
     }
 
+    /// Its port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        // Parsed once before, by `from_str`.
+        self.0.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or_default()
+    }
+
     /// The address in the form the resolver takes.
     #[must_use]
     pub fn to_bind(&self) -> String {
@@ -94,6 +101,7 @@ mod tests {
             assert_eq!(good.parse::<ListenAddr>().unwrap().to_string(), good);
         }
         assert_eq!(":8080".parse::<ListenAddr>().unwrap().to_bind(), "0.0.0.0:8080");
+        assert_eq!("[::1]:9090".parse::<ListenAddr>().unwrap().port(), 9090);
         assert!(refused::<ListenAddr>("localhost").contains("no port"));
         assert!(refused::<ListenAddr>("localhost:http").contains("http"));
         assert!(refused::<ListenAddr>("localhost:65536").contains("65536"));
