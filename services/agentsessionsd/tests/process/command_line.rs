@@ -77,6 +77,10 @@ path = "/chat/completions"
 auth_header = "Authorization"
 timeout = "2m"
 
+[registry]
+addr = ""
+refresh = "1s"
+
 [limits]
 max_message_size = "64MiB"
 max_calls = 4096
