@@ -5,6 +5,7 @@ mod exec;
 mod export;
 mod fork;
 mod get;
+mod harness;
 mod list;
 mod replay;
 mod resume;
@@ -25,6 +26,7 @@ use crate::output::Output;
 pub enum Command {
     #[command(flatten)]
     OnHost(HostCommand),
+    Harness(harness::Harness),
     Version(version::Version),
 }
 
@@ -62,6 +64,7 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
             verify::offline(&file, Output::stdout(common.output))
         }
         Command::OnHost(command) => tokio::runtime::Runtime::new()?.block_on(run_on_host(command, common)),
+        Command::Harness(command) => tokio::runtime::Runtime::new()?.block_on(or_interrupted(command.run(&common))),
     }
 }
 
@@ -69,17 +72,17 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
 async fn run_on_host(command: HostCommand, common: Common) -> anyhow::Result<()> {
     let (connection, client) = Connection::open(&common).await?;
     let output = Output::stdout(common.output);
-    let done = tokio::select! {
-        done = command.run(Context { client, common, output }) => done,
-        stopped = interrupted() => stopped,
-    };
+    let running = Box::pin(command.run(Context { client, common, output }));
+    let done = or_interrupted(running).await;
     connection.close().await;
     done
 }
 
-async fn interrupted() -> anyhow::Result<()> {
-    tokio::signal::ctrl_c().await?;
-    Err(Interrupted.into())
+async fn or_interrupted(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    tokio::select! {
+        done = command => done,
+        pressed = tokio::signal::ctrl_c() => Err(pressed.map_or_else(Into::into, |()| Interrupted.into())),
+    }
 }
 
 impl HostCommand {

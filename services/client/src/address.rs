@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 
-use crate::Options;
+use crate::{ConnectError, Options};
 
 /// The address of a host: `host:port`, `http://host:port`, `unix:path` or `unix:///absolute/path`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +29,14 @@ pub struct InvalidAddress {
 }
 
 impl Address {
+    /// A connection to whatever listens here.
+    pub(crate) async fn connect(self, options: &Options) -> Result<Channel, ConnectError> {
+        let connected = async { self.endpoint(options)?.connect().await };
+        connected.await.map_err(|source| ConnectError::Unreachable { address: self, source })
+    }
+
     /// How the transport reaches this address.
-    pub(crate) fn endpoint(&self, options: &Options) -> Result<Endpoint, tonic::transport::Error> {
+    fn endpoint(&self, options: &Options) -> Result<Endpoint, tonic::transport::Error> {
         let uri = match &self.0 {
             Kind::Tcp(authority) => format!("http://{authority}"),
             Kind::Unix(path) => format!("unix:{path}"),

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 
-use env::Env;
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 use wire::sessions_client::SessionsClient;
@@ -11,6 +10,7 @@ use wire::{
     ForkRequest, GetSessionRequest, ListSessionsRequest, ListSessionsResponse, ResumeRequest, Session, SuspendRequest,
 };
 
+use crate::call::{Caller, answer};
 use crate::retry::repeat;
 use crate::{
     Address, ConnectError, Connector, Error, Exec, MAX_MESSAGE_BYTES, Options, Replay, SeqRange, SessionPages,
@@ -20,8 +20,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Client {
     sessions: SessionsClient<Channel>,
-    env: Env,
-    options: Options,
+    caller: Caller,
 }
 
 impl Client {
@@ -39,11 +38,7 @@ impl Client {
     /// [`ConnectError`].
     pub async fn connect_with(address: &str, options: Options) -> Result<Self, ConnectError> {
         let address: Address = address.parse()?;
-        let connected = async { address.endpoint(&options)?.connect().await };
-        match connected.await {
-            Ok(channel) => Ok(Self::new(channel, options)),
-            Err(source) => Err(ConnectError::Unreachable { address, source }),
-        }
+        Ok(Self::new(address.connect(&options).await?, options))
     }
 
     /// Connects to the host at the other end of [`crate::in_process`].
@@ -57,7 +52,7 @@ impl Client {
         let sessions = SessionsClient::new(channel)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
-        Self { sessions, env: Env::system(), options }
+        Self { sessions, caller: Caller::new(options) }
     }
 
     /// Creates a session. The host reads project, name, harness, model, labels, annotations, origin and identity.
@@ -74,7 +69,7 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn get(&self, uid: &str) -> Result<Session, Error> {
-        repeat(&self.options.retry, || {
+        repeat(&self.options().retry, || {
             let request = GetSessionRequest { uid: uid.to_owned() };
             self.bounded(request, async |mut sessions, request| sessions.get_session(request).await)
         })
@@ -92,7 +87,7 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn list_page(&self, request: &ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
-        repeat(&self.options.retry, || {
+        repeat(&self.options().retry, || {
             self.bounded(request.clone(), async |mut sessions, request| sessions.list_sessions(request).await)
         })
         .await
@@ -173,16 +168,12 @@ impl Client {
     }
 
     pub(crate) fn options(&self) -> &Options {
-        &self.options
+        self.caller.options()
     }
 
     /// Wraps a message with a fresh request id.
     pub(crate) fn request<T>(&self, message: T) -> (Request<T>, String) {
-        let id = env::request_id(&self.env);
-        let mut request = Request::new(message);
-        let value = id.parse().expect("invariant: a minted id is lowercase hex");
-        request.metadata_mut().insert("x-request-id", value);
-        (request, id)
+        self.caller.request(message)
     }
 
     /// An unary call that must be answered within the bound.
@@ -194,15 +185,6 @@ impl Client {
     where
         F: Future<Output = Result<Response<A>, Status>>,
     {
-        let bound = self.options.call_timeout;
-        let (request, id) = self.request(message);
-        match tokio::time::timeout(bound, call(self.sessions.clone(), request)).await {
-            Ok(answered) => answer(answered, &id),
-            Err(_) => Err(Error::no_answer(bound, &id)),
-        }
+        self.caller.bounded(message, |request| call(self.sessions.clone(), request)).await
     }
-}
-
-fn answer<A>(answered: Result<Response<A>, Status>, request_id: &str) -> Result<A, Error> {
-    answered.map(Response::into_inner).map_err(|status| Error::from_status(&status, request_id))
 }

@@ -1,4 +1,5 @@
-//! The client library: every rpc of `agentsessions.v1.Sessions` as a typed method.
+//! The client library: every rpc of `agentsessions.v1.Sessions`, and of `HarnessRegistry` for operators, as a typed
+//! method.
 //!
 //! It promises message sizes that fit real histories, a request id on every call (also in every error), an unary call
 //! that ends within a bound, and replays and listings that go on where they were when a connection breaks. It does not
@@ -6,12 +7,14 @@
 //! means to do it safely.
 
 mod address;
+mod call;
 mod client;
 mod error;
 mod exec;
 mod in_process;
 mod options;
 mod pages;
+mod registry;
 mod replay;
 mod retry;
 
@@ -22,6 +25,7 @@ pub use exec::{Exec, Update};
 pub use in_process::{Connector, Listener, in_process};
 pub use options::Options;
 pub use pages::SessionPages;
+pub use registry::{HarnessPages, Registry};
 pub use replay::{Replay, SeqRange};
 pub use retry::Retry;
 pub use tonic::Code;

@@ -4,6 +4,7 @@
 
 mod chains;
 mod ctl;
+mod harnesses;
 mod output;
 mod sessions;
 mod streaming;

@@ -16,9 +16,10 @@ fn no_command_and_an_unknown_command_are_wrong_usage() {
 #[test]
 fn help_goes_to_standard_output() {
     let help = Ctl::new().ok(&["--help"]);
-    for command in
-        ["create", "list", "get", "exec", "replay", "fork", "suspend", "resume", "verify", "export", "version"]
-    {
+    for command in [
+        "create", "list", "get", "exec", "replay", "fork", "suspend", "resume", "verify", "export", "harness",
+        "version",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command}");
     }
 }
