@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use journal::{ExecutionId, SessionUid};
+use journal::{ExecutionId, JournalError, SessionUid};
 use thiserror::Error;
 use wire::{Event, HarnessDescriptor, History, Message, ModelCall, ToolCall, ToolResult, harness_spec};
 
@@ -14,12 +14,21 @@ use wire::{Event, HarnessDescriptor, History, Message, ModelCall, ToolCall, Tool
 pub const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The harnesses that this host can run, by registry name.
+#[async_trait]
 pub trait HarnessDirectory: Send + Sync + 'static {
     /// The name that a session created without one gets.
     fn default_name(&self) -> &str;
 
     /// The harness served under `name` here, if any.
     fn find(&self, name: &str) -> Option<ServedHarness>;
+
+    /// Learns of a harness that was registered a moment ago and is not found yet.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    async fn learn(&self, _name: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
 }
 
 /// The harnesses of this host's own configuration.

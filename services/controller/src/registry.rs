@@ -16,7 +16,8 @@ mod view;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use journal::{Journal, ReserveError};
+use async_trait::async_trait;
+use journal::{Journal, JournalError, ReserveError};
 use thiserror::Error;
 
 pub use error::{InvalidSpec, RegistryError};
@@ -53,7 +54,7 @@ pub enum RegistryOpenError {
     Reserve(ReserveError),
     /// Registrations could not be read.
     #[error("registered harnesses cannot be read: {0}")]
-    Journal(#[from] journal::JournalError),
+    Journal(#[from] JournalError),
 }
 
 impl Registry {
@@ -93,6 +94,7 @@ impl Registry {
     }
 }
 
+#[async_trait]
 impl HarnessDirectory for Registry {
     fn default_name(&self) -> &str {
         self.parts.statics.default_name()
@@ -105,4 +107,14 @@ impl HarnessDirectory for Registry {
             None => verdicts.find(name),
         })
     }
+
+    async fn learn(&self, name: &str) -> Result<(), JournalError> {
+        if let Some(registration) = self.journal().registration(name).await? {
+            self.look_at(&registration);
+        }
+        Ok(())
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,7 @@ impl Host {
             "" => self.harnesses().default_name().to_owned(),
             _ => session.harness,
         };
+        self.learn(&[&harness]).await?;
         let source = resolve(self.harnesses(), &harness)?.harness.source;
         let metadata = session.metadata.unwrap_or_default();
         let new = NewSession {

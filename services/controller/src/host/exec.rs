@@ -8,7 +8,7 @@ use wire::{Event, EventKind, ExecRequest, ExecUpdate, ExecutionStart, Session};
 
 use super::admission::{Admitted, admit, resumability};
 use super::context::Bounds;
-use super::routing::{Route, resolve, route};
+use super::routing::{Route, route};
 use super::run::{Ended, ReadyTurn};
 use super::updates::Updates;
 use super::{CallContext, Host, HostError};
@@ -41,6 +41,7 @@ impl Host {
         if self.plan_exec(&state, &request).await? == ExecPlan::RecoverApproval {
             return self.recover_approval(&state, &request, call, &bounds, updates).await;
         }
+        self.learn(&[state.harness(), &request.harness]).await?;
         let route = route(self.harnesses(), state.harness(), &request.harness)?;
         updates.session(&state).await;
 
@@ -61,9 +62,11 @@ impl Host {
             return self.create_session(Session { harness: request.harness.clone(), ..Session::default() }).await;
         }
         match self.session(&request.session).await {
-            // An override that this host does not serve is the more useful thing to tell.
+            // An override that this host does not know is the more useful thing to tell.
             Err(HostError::UnknownSession) if !request.harness.is_empty() => {
-                Err(resolve(self.harnesses(), &request.harness).err().unwrap_or(HostError::UnknownSession))
+                self.learn(&[&request.harness]).await?;
+                let known = self.harnesses().find(&request.harness).is_some();
+                Err(if known { HostError::UnknownSession } else { HostError::UnknownHarness(request.harness.clone()) })
             }
             found => found,
         }

@@ -20,6 +20,7 @@ impl Host {
             return Err(InvalidFork::Identity.into());
         }
         let parent = self.session(&request.session).await?;
+        self.learn(&[parent.harness()]).await?;
         let route = route(self.harnesses(), parent.harness(), "")?;
         let at = fork_point(&parent, request.at_seq)?;
         let children = new_children(request)?;

@@ -58,6 +58,7 @@ impl Host {
     ) -> Result<(), HostError> {
         let log = self.logs.load(state).await?;
         let plan = log.index.plan_resume().map_err(HostError::Log)?;
+        self.learn(&[state.harness(), plan.harness.as_deref().unwrap_or_default()]).await?;
         let route = self.resume_route(state, &plan)?;
         match plan.step {
             ResumeStep::AwaitDecision(_) => {

@@ -2,7 +2,7 @@
 
 use wire::Resumability;
 
-use super::HostError;
+use super::{Host, HostError};
 use crate::ports::{HarnessDirectory, HarnessSource, Registered, ServedHarness};
 
 /// A harness chosen to run a turn.
@@ -11,6 +11,18 @@ pub(super) struct Route {
     /// Its registry name, recorded with the turn.
     pub(super) name: String,
     pub(super) harness: ServedHarness,
+}
+
+impl Host {
+    /// Makes sure that a harness which was registered through another host is not unknown here.
+    pub(super) async fn learn(&self, names: &[&str]) -> Result<(), HostError> {
+        for name in names {
+            if !name.is_empty() && self.harnesses().find(name).is_none() {
+                self.harnesses().learn(name).await?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Chooses the harness of a session whose stored name is `stored`, for a request that may override it for one turn.
@@ -70,3 +82,6 @@ pub(super) fn refuse_pinned(directory: &dyn HarnessDirectory, stored: &str, requ
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,10 +19,12 @@ impl Host {
         let state = self.state(uid).await?;
         if state.projection().has_approvals() {
             let log = self.logs.load(&state).await?;
+            self.learn(&[state.harness(), log.index.open_gate_harness().unwrap_or_default()]).await?;
             let harness = self.harness_of_gate(&log.index, state.harness());
             self.logs.keep(uid, log);
             harness?;
         } else {
+            self.learn(&[state.harness()]).await?;
             resolve(self.harnesses(), state.harness())?;
         }
         self.journal().take_over(uid, state.last_seq(), vec![suspend_event(uid.as_str())]).await?;
