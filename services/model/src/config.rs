@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use reqwest::Url;
+use egress::{Endpoint, InvalidUrl};
 use reqwest::header::HeaderName;
 use thiserror::Error;
 
@@ -46,15 +46,9 @@ pub struct InvalidModelConfig {
 /// One thing that is wrong. It does not repeat values that may hold credentials by mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
-    /// `base_url` and `path` make no URL.
-    #[error("base_url and path make no URL: {0}")]
-    Url(String),
-    /// Another scheme, or no host.
-    #[error("base_url must begin with http:// or https:// and name a host")]
-    Scheme,
-    /// Credentials come from the environment only.
-    #[error("base_url must not hold a user name or password; the key comes from MODEL_API_KEY")]
-    UserInfo,
+    /// `base_url` and `path` make no address of a provider. Credentials come from the environment only.
+    #[error("base_url {0}")]
+    Url(#[from] InvalidUrl),
     /// The path would run into the host or the last segment of the base.
     #[error("path must begin with /")]
     Path,
@@ -70,8 +64,8 @@ pub enum Problem {
 }
 
 /// The part of a configuration that had to be parsed.
-pub(crate) struct Endpoint {
-    pub url: Url,
+pub(crate) struct Provider {
+    pub endpoint: Endpoint,
     pub auth_header: HeaderName,
 }
 
@@ -82,29 +76,21 @@ impl ModelConfig {
         !self.model.is_empty()
     }
 
-    pub(crate) fn endpoint(&self) -> Result<Endpoint, InvalidModelConfig> {
+    pub(crate) fn provider(&self) -> Result<Provider, InvalidModelConfig> {
         let mut problems = self.zero_durations();
         if !self.path.is_empty() && !self.path.starts_with('/') {
             problems.push(Problem::Path);
         }
-        let url = self.url().map_err(|problem| problems.push(problem)).ok();
+        let endpoint = self.endpoint().map_err(|problem| problems.push(problem.into())).ok();
         let auth_header = self.auth_header.parse().map_err(|_| problems.push(Problem::AuthHeader)).ok();
-        match (url, auth_header) {
-            (Some(url), Some(auth_header)) if problems.is_empty() => Ok(Endpoint { url, auth_header }),
+        match (endpoint, auth_header) {
+            (Some(endpoint), Some(auth_header)) if problems.is_empty() => Ok(Provider { endpoint, auth_header }),
             _ => Err(InvalidModelConfig { problems }),
         }
     }
 
-    fn url(&self) -> Result<Url, Problem> {
-        let text = format!("{}{}", self.base_url.trim_end_matches('/'), self.path);
-        let url = Url::parse(&text).map_err(|error| Problem::Url(error.to_string()))?;
-        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(Problem::Scheme);
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(Problem::UserInfo);
-        }
-        Ok(url)
+    fn endpoint(&self) -> Result<Endpoint, InvalidUrl> {
+        Endpoint::parse(&format!("{}{}", self.base_url.trim_end_matches('/'), self.path))
     }
 
     fn zero_durations(&self) -> Vec<Problem> {
@@ -118,19 +104,6 @@ impl ModelConfig {
         .filter(|(_, bound)| bound.is_zero())
         .map(|(name, _)| Problem::ZeroDuration(name))
         .collect()
-    }
-}
-
-impl Endpoint {
-    pub(crate) fn is_cleartext(&self) -> bool {
-        self.url.scheme() == "http"
-    }
-
-    /// Whether the provider runs on this very machine.
-    pub(crate) fn is_loopback(&self) -> bool {
-        let host = self.url.host_str().unwrap_or_default();
-        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
-        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
 }
 
@@ -165,10 +138,6 @@ impl fmt::Display for InvalidModelConfig {
 mod tests {
     use super::*;
 
-    fn problems(config: &ModelConfig) -> Vec<Problem> {
-        config.endpoint().err().map(|error| error.problems).unwrap_or_default()
-    }
-
     fn with_base(base_url: &str) -> ModelConfig {
         ModelConfig { base_url: base_url.into(), ..ModelConfig::default() }
     }
@@ -177,7 +146,7 @@ mod tests {
     fn the_path_follows_the_base_whose_trailing_slashes_are_trimmed() {
         let url = |base, path: &str| {
             let config = ModelConfig { path: path.into(), ..with_base(base) };
-            config.endpoint().unwrap().url.to_string()
+            config.provider().unwrap().endpoint.url().to_string()
         };
         assert_eq!(url("https://api.openai.com/v1", "/chat/completions"), "https://api.openai.com/v1/chat/completions");
         assert_eq!(url("http://127.0.0.1:1/v1//", "/c?api-version=1"), "http://127.0.0.1:1/v1/c?api-version=1");
@@ -193,35 +162,11 @@ mod tests {
             timeout: Duration::ZERO,
             ..ModelConfig::default()
         };
-        let error = config.endpoint().err().unwrap();
+        let error = config.provider().err().unwrap();
         assert_eq!(
             error.problems,
-            [Problem::ZeroDuration("timeout"), Problem::Path, Problem::UserInfo, Problem::AuthHeader]
+            [Problem::ZeroDuration("timeout"), Problem::Path, Problem::Url(InvalidUrl::UserInfo), Problem::AuthHeader]
         );
         assert!(!error.to_string().contains("pass-word"), "{error}");
-    }
-
-    #[test]
-    fn only_http_addresses_without_credentials_are_accepted() {
-        assert_eq!(problems(&with_base("https://me@host")), [Problem::UserInfo]);
-        assert_eq!(problems(&with_base("https://:pass@host")), [Problem::UserInfo]);
-        assert_eq!(problems(&with_base("ftp://host")), [Problem::Scheme]);
-        assert_eq!(problems(&with_base("unix:/socket")), [Problem::Scheme]);
-        assert!(matches!(problems(&with_base("host:port"))[..], [Problem::Scheme | Problem::Url(_)]));
-        assert!(matches!(problems(&with_base(""))[..], [Problem::Url(_)]));
-        assert_eq!(problems(&with_base("http://host")), []);
-    }
-
-    #[test]
-    fn loopback_is_known_by_name_and_by_address() {
-        for (base, expected) in [
-            ("http://localhost:1", true),
-            ("http://127.8.9.1", true),
-            ("http://[::1]:80", true),
-            ("http://10.0.0.1", false),
-            ("https://localhost.example", false),
-        ] {
-            assert_eq!(with_base(base).endpoint().unwrap().is_loopback(), expected, "{base}");
-        }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use controller::ports::DeltaSink;
+use egress::root_cause;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use tokio::time::timeout;
@@ -11,7 +12,6 @@ use tokio::time::timeout;
 use super::draft::Draft;
 use super::error::CallError;
 use super::sse::Decoder;
-use super::transport::root_cause;
 
 /// Longest line of a stream, and longest data of one event.
 const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;

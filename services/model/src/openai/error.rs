@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use controller::ports::ModelError;
+use egress::Failure;
 use reqwest::StatusCode;
 use thiserror::Error;
 
@@ -20,14 +21,8 @@ const QUOTE_LIMIT: usize = 300;
 pub(super) enum CallError {
     #[error(transparent)]
     Unsendable(#[from] Unsendable),
-    #[error("cannot connect: {0}")]
-    Connect(String),
-    #[error("no trusted connection: {0}")]
-    Untrusted(String),
-    #[error("the connection was lost before an answer began")]
-    Lost,
-    #[error("the request failed: {0}")]
-    Failed(String),
+    #[error(transparent)]
+    Unanswered(#[from] Failure),
     #[error("{message} (http {})", status.as_u16())]
     Refused { status: StatusCode, message: String, retry_after: Option<Duration> },
     #[error("the provider was silent for {0:?}")]

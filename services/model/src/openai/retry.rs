@@ -2,6 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use egress::Failure;
 use env::Env;
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
@@ -33,7 +34,7 @@ impl RetryPolicy {
         }
         let backoff = self.backoff.saturating_mul(1 << attempt.min(MAX_DOUBLINGS));
         match error {
-            CallError::Connect(_) | CallError::Lost => Some(backoff / 2 + jitter(backoff / 2, env)),
+            CallError::Unanswered(Failure::Connect(_) | Failure::Lost) => Some(backoff / 2 + jitter(backoff / 2, env)),
             // Never earlier than told, and not all at the same instant.
             CallError::Refused {
                 status: StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE,
@@ -81,11 +82,11 @@ mod tests {
         let env = Env::seeded(1);
         for _ in 0..100 {
             for (attempt, whole) in [(0, SECOND), (1, 2 * SECOND), (2, 4 * SECOND)] {
-                let delay = policy().delay(attempt, &CallError::Lost, &env).unwrap();
+                let delay = policy().delay(attempt, &Failure::Lost.into(), &env).unwrap();
                 assert!(delay >= whole / 2 && delay < whole, "{attempt}: {delay:?}");
             }
         }
-        assert_eq!(policy().delay(3, &CallError::Lost, &env), None);
+        assert_eq!(policy().delay(3, &Failure::Lost.into(), &env), None);
     }
 
     #[tokio::test]
@@ -108,8 +109,8 @@ mod tests {
             CallError::Broken(String::new()),
             CallError::Silent(SECOND),
             CallError::TimedOut(SECOND),
-            CallError::Untrusted(String::new()),
-            CallError::Failed(String::new()),
+            Failure::Untrusted(String::new()).into(),
+            Failure::Failed(String::new()).into(),
         ];
         for error in began {
             assert_eq!(policy().delay(0, &error, &env), None, "{error}");
