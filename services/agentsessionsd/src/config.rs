@@ -4,16 +4,20 @@
 //! variable and its default.
 
 mod load;
+mod tools;
 mod values;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ::tools::ExecutorConfig;
 use clap::{ArgAction, Args};
 use env::Env;
 use harness::{Directory, DirectoryProblem, RegisteredPlacements, RemoteOptions};
 use serde::{Deserialize, Serialize};
 
 pub use load::{Problem, Problems};
+pub use tools::{ToolsConfig, ToolsKind};
 pub use values::{
     ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat, Period, RegistryAddr, StaticHarness,
 };
@@ -70,6 +74,11 @@ pub struct Config {
     /// What is logged, and how.
     #[command(flatten)]
     pub log: LogConfig,
+
+    /// Who runs tool calls for harnesses, by a name of the operator's choice; nobody by default. In the file only.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, ToolsConfig>,
 }
 
 /// An OpenAI-compatible model provider. The key is taken from MODEL_API_KEY, else from OPENAI_API_KEY.
@@ -174,6 +183,7 @@ impl Default for Config {
             limits: LimitsConfig::default(),
             keepalive: KeepaliveConfig::default(),
             log: LogConfig::default(),
+            tools: BTreeMap::new(),
         }
     }
 }
@@ -250,6 +260,11 @@ impl Config {
         toml::to_string(self)
     }
 
+    /// What the executors of tools need.
+    pub(crate) fn executors(&self) -> Vec<ExecutorConfig> {
+        self.tools.iter().map(|(name, executor)| executor.executor(name)).collect()
+    }
+
     /// What the listener needs.
     pub(crate) fn listener(&self) -> frontend::Options {
         frontend::Options {
@@ -269,6 +284,8 @@ impl Config {
         let model = model::provider(&self.model.provider(), None, Env::system()).err();
         let model = model.into_iter().flat_map(|invalid| invalid.problems);
         let model = model.map(|problem| Problem::new("model", problem.to_string()));
+        let tools = ::tools::problems(&self.executors()).into_iter();
+        let tools = tools.map(|problem| Problem::new(format!("tools.{}", problem.executor), problem.fault.to_string()));
         let periods = [
             ("keepalive.interval", self.keepalive.interval),
             ("keepalive.timeout", self.keepalive.timeout),
@@ -278,7 +295,7 @@ impl Config {
         let periods = periods.map(|(key, _)| Problem::new(key, "must be longer than zero"));
         let shared = self.registry.addr.get().filter(|addr| addr.port() != 0 && addr.port() == self.addr.port());
         let shared = shared.map(|_| Problem::new("registry.addr", "must not have the port of the Sessions service"));
-        harnesses.chain(model).chain(periods).chain(shared).collect()
+        harnesses.chain(model).chain(tools).chain(periods).chain(shared).collect()
     }
 }
 

@@ -18,6 +18,7 @@ use store::embedded::{Embedded, EmbeddedOptions};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tools::InvalidTools;
 
 use crate::config::Config;
 use crate::fronts::Fronts;
@@ -60,6 +61,9 @@ pub enum StartError {
     /// The model provider's key cannot be used.
     #[error(transparent)]
     ApiKey(#[from] InvalidApiKey),
+    /// The executors of tools cannot be set up.
+    #[error(transparent)]
+    Tools(#[from] InvalidTools),
     /// The address cannot be listened on.
     #[error("cannot listen on {addr}: {source}")]
     Listen {
@@ -224,6 +228,7 @@ impl Parts {
     async fn assemble(config: &Config, env: Env) -> Result<Self, StartError> {
         let directory = config.directory().map_err(StartError::Harnesses)?;
         let models = model::provider(&config.model.provider(), ApiKey::from_environment()?, env.clone())?;
+        let tools = tools::executor(&config.executors(), &|name| std::env::var_os(name), &env)?;
         let path = || config.journal.clone();
         let engine = Embedded::open(&config.journal, EmbeddedOptions::default())
             .map_err(|source| StartError::Store { path: path(), source })?;
@@ -244,7 +249,7 @@ impl Parts {
             tasks: tasks.clone(),
             harnesses: Arc::new(registry.clone()),
             models,
-            tools: None,
+            tools,
             default_project: config.project.clone(),
         });
         Ok(Self { env, tasks, store: engine, host, registry })

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use tracing_subscriber::Layer;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -21,6 +22,8 @@ pub fn init(config: &LogConfig) {
     } else {
         lines.with_ansi(std::io::stderr().is_terminal()).boxed()
     };
+    // The MCP library quotes whole messages in lines below this level, and payloads are never logged.
+    let filter = config.filter.targets().with_target("rmcp", LevelFilter::ERROR);
     // Fails only if a subscriber is already there: that of a test or of a program that embeds a node.
-    let _ = tracing_subscriber::registry().with(lines.with_filter(config.filter.targets())).try_init();
+    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
 }

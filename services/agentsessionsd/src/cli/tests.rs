@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::{ByteSize, Period};
 
 fn parsed(args: &[&str]) -> Result<Invocation, CliError> {
     parse(["agentsessionsd"].iter().chain(args).map(OsString::from))
@@ -112,6 +113,47 @@ fn what_the_provider_and_the_listener_refuse_is_a_problem() {
     let found = problems(&["--model", "m", "--model-base-url", "ftp://x", "--keepalive-interval", "0s"]);
     assert!(found[0].starts_with("model: base_url"), "{found:?}");
     assert_eq!(found[1..], ["keepalive.interval: must be longer than zero"]);
+}
+
+#[test]
+fn executors_of_tools_are_read_from_the_file_and_printed_as_they_are() {
+    let file = file(
+        "[tools.billing]\nkind = 'http'\nurl = 'https://h/run'\ntools = ['charge']\n\
+         headers = { Authorization = 'BILLING_TOKEN' }\n\
+         [tools.files]\nkind = 'mcp-stdio'\ncommand = 'files'\nargs = ['--root', '/srv']\nenv = ['FILES_TOKEN']\n\
+         tools = ['read', 'write']\ntimeout = '5s'\nmax_response = '1MiB'\n",
+    );
+    let read = config(&["--config", file.path().to_str().unwrap()]);
+    assert_eq!(read.tools["billing"].timeout, Period::seconds(60));
+    assert_eq!(read.tools["billing"].max_response, ByteSize::mebibytes(4));
+    let printed = read.to_toml().unwrap();
+    assert!(printed.contains("Authorization = \"BILLING_TOKEN\""), "{printed}");
+    assert_eq!(toml::from_str::<Config>(&printed).unwrap(), read);
+}
+
+#[test]
+fn all_problems_of_executors_are_reported_at_once() {
+    let file = file(
+        "[tools.a]\nkind = 'http'\nurl = 'ftp://h'\ntools = ['x']\ntimeout = 5\nretries = 3\n\
+         headers = { Authorization = 'Bearer s3cret' }\n\
+         [tools.b]\nkind = 'mcp-stdio'\nurl = 'http://h'\ntools = ['x']\n[tools.c]\nkind = 'grpc'\n",
+    );
+    let path = file.path().to_str().unwrap();
+    let found = problems(&["--config", path]);
+    let expected = [
+        &format!("{path}: tools.a.timeout: \"5\" is not a length of time"),
+        &format!("{path}: tools.a.retries: no such key"),
+        &format!("{path}: tools.c.kind: "),
+        "tools.a: headers must name environment variables",
+        "tools.a: url must begin with http:// or https://",
+        "tools.b: command is missing",
+        "tools.b: url does not belong to an executor of this kind",
+        "tools.b: tool x is run by a already",
+    ];
+    for text in expected {
+        assert!(found.iter().any(|problem| problem.starts_with(text)), "{text} not in {found:#?}");
+    }
+    assert!(!found.concat().contains("s3cret"), "{found:#?}");
 }
 
 #[test]
