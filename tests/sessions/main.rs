@@ -7,3 +7,4 @@ mod durability;
 mod forks;
 mod races;
 mod replay;
+mod tools;

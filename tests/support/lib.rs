@@ -4,11 +4,13 @@ mod model_server;
 mod node;
 mod scale;
 mod session;
+mod tool_server;
 
 pub use model_server::ModelServer;
 pub use node::{Failpoint, NodeBuilder, NodeProcess};
 pub use scale::{rounds, seeds};
 pub use session::{Api, connect, kinds, record, text};
+pub use tool_server::{TOOL, ToolServer};
 
 use std::path::PathBuf;
 use std::time::Duration;
