@@ -132,6 +132,14 @@ fn executors_of_tools_are_read_from_the_file_and_printed_as_they_are() {
 }
 
 #[test]
+fn the_example_in_the_documentation_is_a_configuration() {
+    let page = include_str!("../../../../docs/tools.md");
+    let example = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let read = config(&["--config", file(example).path().to_str().unwrap()]);
+    assert_eq!(read.tools.keys().collect::<Vec<_>>(), ["billing", "files", "search"]);
+}
+
+#[test]
 fn all_problems_of_executors_are_reported_at_once() {
     let file = file(
         "[tools.a]\nkind = 'http'\nurl = 'ftp://h'\ntools = ['x']\ntimeout = 5\nretries = 3\n\
