@@ -2,11 +2,12 @@
 //!
 //! [`InProcess`] and [`Remote`] are the two placements: a harness written with the SDK that runs inside this process, and
 //! one that is dialled at an address. [`Directory`] is the table of the harnesses that a host's own configuration names;
-//! [`RegisteredPlacements`] places those that are registered.
-//! [`node`] is the stand-alone process that serves one of the built-in harnesses over a socket. Whether what a harness
-//! does is allowed is decided by the turn engine, not here.
+//! [`RegisteredPlacements`] places those that are registered. [`node`] is the stand-alone process that serves one of the
+//! built-in harnesses over a socket. [`conformance`] checks harnesses of others. Whether what a harness does is allowed
+//! is decided by the turn engine, not here.
 
 mod chat;
+pub mod conformance;
 mod counter;
 mod describe;
 mod directory;

@@ -11,6 +11,8 @@ use controller::ports::{HarnessChannel, HarnessPlacement, HarnessUnavailable};
 
 pub(crate) use address::unix_path;
 pub use address::{AddressProblem, HarnessAddress, InvalidAddress};
+pub(crate) use channel::explain;
+pub(crate) use dial::dial;
 pub use options::RemoteOptions;
 
 /// Dials its harness for every turn and for every question about it. Nothing is kept between two turns, so a harness
@@ -32,7 +34,7 @@ impl Remote {
 #[async_trait]
 impl HarnessPlacement for Remote {
     async fn acquire(&self) -> Result<Box<dyn HarnessChannel>, HarnessUnavailable> {
-        let channel = dial::dial(&self.address, &self.options).await?;
+        let channel = dial(&self.address, &self.options).await?;
         Ok(Box::new(channel::Channel::new(channel, &self.options)))
     }
 }

@@ -55,7 +55,7 @@ fn is_unreachable(status: &Status) -> bool {
 const MAX_TEXT: usize = 1024;
 
 /// The code and the message of a status, cut to a bearable length, and what is at the bottom of a broken connection.
-pub(super) fn explain(status: &Status) -> String {
+pub(crate) fn explain(status: &Status) -> String {
     let message = status.message();
     let message = &message[..message.floor_char_boundary(MAX_TEXT)];
     match successors(status.source(), |&error| error.source()).last() {

@@ -20,7 +20,7 @@ const TCP_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const TCP_KEEPALIVE_PROBES: u32 = 3;
 
 /// Connects to `address`. The channel never reconnects: what was described on it is what runs on it, or nothing.
-pub(super) async fn dial(address: &HarnessAddress, options: &RemoteOptions) -> Result<Channel, HarnessUnavailable> {
+pub(crate) async fn dial(address: &HarnessAddress, options: &RemoteOptions) -> Result<Channel, HarnessUnavailable> {
     match timeout(options.connect_timeout, connect(address.target(), options)).await {
         Ok(Ok(channel)) => Ok(channel),
         Ok(Err(error)) => Err(HarnessUnavailable(format!("cannot connect to {address}: {error}"))),
