@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod conformance;
 mod create;
 mod exec;
 mod export;
@@ -26,6 +27,7 @@ use crate::output::Output;
 pub enum Command {
     #[command(flatten)]
     OnHost(HostCommand),
+    Conformance(conformance::Conformance),
     Harness(harness::Harness),
     Version(version::Version),
 }
@@ -62,6 +64,10 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Version(command) => command.run(Output::stdout(common.output)),
         Command::OnHost(HostCommand::Verify(verify::Verify { file: Some(file), .. })) => {
             verify::offline(&file, Output::stdout(common.output))
+        }
+        Command::Conformance(command) => {
+            let checking = command.run(Output::stdout(common.output));
+            tokio::runtime::Runtime::new()?.block_on(or_interrupted(checking))
         }
         Command::OnHost(command) => tokio::runtime::Runtime::new()?.block_on(run_on_host(command, common)),
         Command::Harness(command) => tokio::runtime::Runtime::new()?.block_on(or_interrupted(command.run(&common))),

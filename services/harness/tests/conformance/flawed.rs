@@ -82,7 +82,10 @@ fn saying(mut talk: Talk, kind: EventKind, body: Option<Body>) -> Acting {
     })
 }
 
-const FLAWS: &[(&str, &str, fn(Talk) -> Acting)] = &[
+/// The check that finds a flaw, what the harness does, and the harness.
+type Flaw = (&'static str, &'static str, fn(Talk) -> Acting);
+
+const FLAWS: &[Flaw] = &[
     ("turn-completes", "says nothing", |talk| {
         Box::pin(async move {
             std::future::pending::<()>().await;
