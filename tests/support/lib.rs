@@ -1,13 +1,17 @@
 //! Actors of the black-box suites: nodes as real processes, model servers, harnesses. Every wait has a bound.
 
+mod harness_server;
 mod model_server;
 mod node;
+mod operator;
 mod scale;
 mod session;
 mod tool_server;
 
+pub use harness_server::HarnessServer;
 pub use model_server::ModelServer;
 pub use node::{Failpoint, NodeBuilder, NodeProcess};
+pub use operator::{Operator, remote_spec};
 pub use scale::{rounds, seeds};
 pub use session::{Api, connect, kinds, record, text};
 pub use tool_server::{TOOL, ToolServer};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::Instant;
 
-use crate::{Api, BOUND, binary, connect};
+use crate::{Api, BOUND, Operator, binary, connect};
 
 /// Where a node kills itself, as by `kill -9`.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +52,12 @@ impl NodeBuilder {
         self
     }
 
+    /// Adds a listener for operators.
+    #[must_use]
+    pub fn operated(self) -> Self {
+        self.flag("--registry-addr", "127.0.0.1:0")
+    }
+
     /// Kills the node at `failpoint`.
     #[must_use]
     pub fn failpoint(self, failpoint: Failpoint) -> Self {
@@ -74,24 +80,39 @@ impl NodeBuilder {
     pub async fn start(&self) -> NodeProcess {
         let ready = tempfile::Builder::new().prefix("ready-").tempdir_in(&self.directory).expect("a directory");
         let file = ready.path().join("address");
+        let mut child = self.command(&file).stderr(log_file(&self.log())).spawn().expect("agentsessionsd starts");
+        let addresses = wait_for_addresses(&file, &mut child).await;
+        NodeProcess { child, addresses }
+    }
+
+    /// Starts a node that must refuse to run, and returns what it says on standard error.
+    pub async fn refusal(&self) -> String {
+        let said = tempfile::NamedTempFile::new_in(&self.directory).expect("a file");
+        let stderr = said.reopen().expect("a second handle");
+        let mut command = self.command(&self.directory.join("never-ready"));
+        let child = command.stderr(stderr).spawn().expect("agentsessionsd starts");
+        let status = NodeProcess { child, addresses: Vec::new() }.wait(BOUND).await;
+        let said = std::fs::read_to_string(said.path()).expect("standard error is text");
+        assert_eq!(status.code(), Some(1), "{:?}: {said}", self.arguments);
+        said
+    }
+
+    fn command(&self, ready_file: &Path) -> Command {
         let mut command = Command::new(binary("agentsessionsd"));
         command
             .args(["--addr", "127.0.0.1:0"])
             .arg("--journal")
             .arg(self.journal())
             .arg("--ready-file")
-            .arg(&file)
+            .arg(ready_file)
             .args(&self.arguments)
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log_file(&self.log()));
+            .stdout(Stdio::null());
         command.env_remove("AGENTSESSIONS_FAILPOINT");
         if let Some(failpoint) = self.failpoint {
             command.env("AGENTSESSIONS_FAILPOINT", failpoint.to_string());
         }
-        let mut child = command.spawn().expect("agentsessionsd starts");
-        let address = wait_for_address(&file, &mut child).await;
-        NodeProcess { child, address }
+        command
     }
 }
 
@@ -100,11 +121,11 @@ fn log_file(path: &Path) -> Stdio {
     file.map_or_else(|_| Stdio::null(), Stdio::from)
 }
 
-async fn wait_for_address(file: &Path, child: &mut Child) -> String {
+async fn wait_for_addresses(file: &Path, child: &mut Child) -> Vec<String> {
     let deadline = Instant::now() + BOUND;
     loop {
-        if let Ok(address) = std::fs::read_to_string(file) {
-            return address.trim().to_owned();
+        if let Ok(addresses) = std::fs::read_to_string(file) {
+            return addresses.lines().map(str::to_owned).collect();
         }
         if let Ok(Some(status)) = child.try_wait() {
             panic!("agentsessionsd ended before it was ready: {status}");
@@ -118,14 +139,26 @@ async fn wait_for_address(file: &Path, child: &mut Child) -> String {
 #[derive(Debug)]
 pub struct NodeProcess {
     child: Child,
-    address: String,
+    /// That of Sessions first.
+    addresses: Vec<String>,
 }
 
 impl NodeProcess {
     /// `host:port` of the Sessions listener.
     #[must_use]
     pub fn address(&self) -> &str {
-        &self.address
+        self.addresses.first().expect("a node that is ready says where")
+    }
+
+    /// `host:port` of the listener for operators.
+    #[must_use]
+    pub fn operator_address(&self) -> &str {
+        self.addresses.get(1).expect("the node was started with a listener for operators")
+    }
+
+    /// An operator of the node.
+    pub async fn operator(&self) -> Operator {
+        Operator::connect(self.operator_address()).await
     }
 
     /// Process id.
@@ -136,7 +169,7 @@ impl NodeProcess {
 
     /// A client of the node.
     pub async fn api(&self) -> Api {
-        connect(&self.address).await
+        connect(self.address()).await
     }
 
     /// Resident memory, in bytes.
