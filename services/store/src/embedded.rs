@@ -13,7 +13,7 @@ mod table;
 mod writer;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use async_trait::async_trait;
@@ -26,6 +26,7 @@ use file::StoreFile;
 use keeper::{Keeper, Signal};
 use readers::{Lease, Readers};
 use stats::Counters;
+use table::Table;
 use writer::{Request, Writer};
 
 use crate::optimistic::{Backend, Commit, Optimistic};
@@ -67,39 +68,24 @@ impl Embedded {
     /// # Errors
     /// See [`OpenError`]. A file that is not a store of this format is left as it is.
     pub fn open(path: impl AsRef<Path>, options: EmbeddedOptions) -> Result<Self, OpenError> {
-        let path = path.as_ref();
-        let file = StoreFile::open(path)?;
-        let sqlite = |source| OpenError::Sqlite { path: path.to_path_buf(), source };
-        let table = file.writer().map_err(sqlite)?;
-        let seen_version = table.data_version().map_err(sqlite)?;
-
-        let readers = Arc::new(Readers::new(file, options.readers.max(1)));
-        let watches = Arc::new(Watches::default());
-        let counters = Arc::new(Counters::default());
-        let signal = Arc::new(Signal::default());
-        let (sender, requests) = mpsc::channel(writer::QUEUE);
-        let writer =
-            Writer { table, requests, watches: Arc::clone(&watches), counters: Arc::clone(&counters), seen_version };
-        let keeper = Keeper {
-            signal: Arc::clone(&signal),
-            readers: Arc::clone(&readers),
-            watches: Arc::clone(&watches),
-            writer: sender.downgrade(),
+        let file = StoreFile::open(path.as_ref())?;
+        let (writer, requests) = mpsc::channel(writer::QUEUE);
+        let shared = Shared {
+            readers: Arc::new(Readers::new(file.clone(), options.readers.max(1))),
+            watches: Arc::default(),
+            counters: Arc::default(),
+            writer,
+            keeper: Arc::default(),
+            threads: Mutex::default(),
         };
-        let shared =
-            Arc::new(Shared { readers, watches, counters, writer: sender, keeper: signal, threads: Mutex::default() });
-        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
-            thread::Builder::new()
-                .name(name.into())
-                .spawn(run)
-                .map_err(|source| OpenError::Io { path: path.to_path_buf(), source })
+        let writer = shared.writer_state(file.writer().map_err(|source| file.sqlite(source))?, requests);
+        let keeper = shared.keeper_state(file.writer().map_err(|source| file.sqlite(source))?);
+        let start = |name: &str, run: Box<dyn FnOnce() + Send>| {
+            thread::Builder::new().name(name.into()).spawn(run).map_err(|source| file.io(source))
         };
-        let threads = vec![
-            spawn("store-writer", Box::new(move || writer.run()))?,
-            spawn("store-keeper", Box::new(move || keeper.run()))?,
-        ];
-        *shared.threads.lock().unwrap_or_else(PoisonError::into_inner) = threads;
-        Ok(Self { shared })
+        shared.lock_threads().push(start("store-writer", Box::new(move || writer.run()))?);
+        shared.lock_threads().push(start("store-keeper", Box::new(move || keeper.run()))?);
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// What the store has done since it was opened.
@@ -114,11 +100,33 @@ impl Embedded {
         self.shared.keeper.stop();
         // An error means that the writer has stopped already.
         let _ = self.shared.writer.send(Request::Close).await;
-        let threads = std::mem::take(&mut *self.shared.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads = std::mem::take(&mut *self.shared.lock_threads());
         let joined = tokio::task::spawn_blocking(move || threads.into_iter().all(|thread| thread.join().is_ok())).await;
         if !joined.unwrap_or(false) {
             tracing::error!("a thread of the store ended in a panic");
         }
+    }
+}
+
+impl Shared {
+    fn writer_state(&self, table: Table, requests: mpsc::Receiver<Request>) -> Writer {
+        let (watches, counters, keeper) =
+            (Arc::clone(&self.watches), Arc::clone(&self.counters), Arc::clone(&self.keeper));
+        Writer::new(table, requests, watches, counters, keeper)
+    }
+
+    fn keeper_state(&self, table: Table) -> Keeper {
+        Keeper {
+            table,
+            signal: Arc::clone(&self.keeper),
+            readers: Arc::clone(&self.readers),
+            watches: Arc::clone(&self.watches),
+            writer: self.writer.downgrade(),
+        }
+    }
+
+    fn lock_threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -151,7 +159,7 @@ impl Backend for Shared {
     }
 
     fn watches_armed(&self) {
-        self.keeper.wake();
+        self.keeper.watches_armed();
     }
 }
 

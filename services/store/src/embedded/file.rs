@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use thiserror::Error;
 
-use super::table::Table;
+use super::table::{SCHEMA, Table};
 
 /// Marks a file as ours: "agss".
 const APPLICATION_ID: i32 = 0x6167_7373;
@@ -18,7 +18,10 @@ const FORMAT: i32 = 1;
 /// Longest wait for another process that writes.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
 
-const CREATE: &str = "CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;";
+/// Page cache of a connection that writes; negative, as SQLite wants it for KiB.
+const WRITER_CACHE_KIB: i64 = -64 * 1_024;
+/// Size to which the write-ahead log is cut when it starts anew. Writing over it is faster than growing it.
+const WAL_KEPT_BYTES: i64 = 64 << 20;
 
 /// Why a file cannot be opened as a store.
 #[derive(Debug, Error)]
@@ -91,6 +94,10 @@ impl StoreFile {
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        connection.pragma_update(None, "cache_size", WRITER_CACHE_KIB)?;
+        // The keeper copies the log into the main file; a commit never does.
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+        connection.pragma_update(None, "journal_size_limit", WAL_KEPT_BYTES)?;
         Ok(Table::new(connection))
     }
 
@@ -140,18 +147,18 @@ impl StoreFile {
         table.begin_write()?;
         // Another process may have been faster.
         if Identity::of(connection)?.is_blank() {
-            connection.execute_batch(CREATE)?;
+            connection.execute_batch(SCHEMA)?;
             connection.pragma_update(None, "application_id", APPLICATION_ID)?;
             connection.pragma_update(None, "user_version", FORMAT)?;
         }
         table.commit()
     }
 
-    fn io(&self, source: io::Error) -> OpenError {
+    pub(super) fn io(&self, source: io::Error) -> OpenError {
         OpenError::Io { path: self.path.clone(), source }
     }
 
-    fn sqlite(&self, source: rusqlite::Error) -> OpenError {
+    pub(super) fn sqlite(&self, source: rusqlite::Error) -> OpenError {
         OpenError::Sqlite { path: self.path.clone(), source }
     }
 }

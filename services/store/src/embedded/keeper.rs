@@ -1,4 +1,5 @@
-//! The thread that looks after what nobody waits for: watches on other processes' commits, and expired snapshots.
+//! The thread that looks after what nobody waits for: the write-ahead log, watches on other processes' commits, and
+//! expired snapshots.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::readers::Readers;
+use super::table::Table;
 use super::writer::Request;
 use crate::watches::Watches;
 
@@ -13,6 +15,10 @@ use crate::watches::Watches;
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// How often expired snapshots are looked for.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// The writer copies the rest of the write-ahead log itself once it is this short, in pages.
+const SHORT_REST: u32 = 200;
+/// How often the keeper tries to get there while the writer goes on.
+const CHECKPOINT_TRIES: u32 = 4;
 
 /// Wakes the keeper.
 #[derive(Default)]
@@ -25,11 +31,26 @@ pub(super) struct Signal {
 struct State {
     stopped: bool,
     woken: bool,
+    checkpoint: bool,
+}
+
+/// What the keeper was woken for.
+enum Wake {
+    Round,
+    Checkpoint,
+    Stop,
 }
 
 impl Signal {
-    pub(super) fn wake(&self) {
+    /// Watches were armed: look for changes more often.
+    pub(super) fn watches_armed(&self) {
         self.lock().woken = true;
+        self.changed.notify_all();
+    }
+
+    /// The write-ahead log is long.
+    pub(super) fn checkpoint(&self) {
+        self.lock().checkpoint = true;
         self.changed.notify_all();
     }
 
@@ -38,13 +59,18 @@ impl Signal {
         self.changed.notify_all();
     }
 
-    /// Waits for `time`, or until woken. Returns whether to go on.
-    fn wait(&self, time: Duration) -> bool {
-        let quiet = |state: &mut State| !state.stopped && !state.woken;
+    /// Waits for `time`, or until woken.
+    fn wait(&self, time: Duration) -> Wake {
+        let quiet = |state: &mut State| !state.stopped && !state.woken && !state.checkpoint;
         let waited = self.changed.wait_timeout_while(self.lock(), time, quiet);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         state.woken = false;
-        !state.stopped
+        let checkpoint = std::mem::take(&mut state.checkpoint);
+        match (state.stopped, checkpoint) {
+            (true, _) => Wake::Stop,
+            (false, true) => Wake::Checkpoint,
+            (false, false) => Wake::Round,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -54,6 +80,7 @@ impl Signal {
 
 /// The state of the keeper thread.
 pub(super) struct Keeper {
+    pub(super) table: Table,
     pub(super) signal: Arc<Signal>,
     pub(super) readers: Arc<Readers>,
     pub(super) watches: Arc<Watches>,
@@ -65,19 +92,38 @@ impl Keeper {
     /// Works until the store is closed.
     pub(super) fn run(self) {
         let mut watched = false;
-        while self.signal.wait(if watched { WATCH_INTERVAL } else { INTERVAL }) {
+        loop {
+            match self.signal.wait(if watched { WATCH_INTERVAL } else { INTERVAL }) {
+                Wake::Stop => return,
+                Wake::Checkpoint => self.checkpoint(),
+                Wake::Round => {}
+            }
             self.readers.end_expired();
             watched = self.watches.forget_dropped() > 0;
             if watched {
-                self.look_for_others();
+                self.ask_writer(Request::LookForOthers);
             }
         }
     }
 
-    fn look_for_others(&self) {
+    /// Copies the write-ahead log beside the writer, which adds to it meanwhile, until little is left.
+    ///
+    /// The log starts anew only once all of it is copied, so the writer has to copy the last of it.
+    fn checkpoint(&self) {
+        for _ in 0..CHECKPOINT_TRIES {
+            match self.table.checkpoint() {
+                Ok(wal) if wal.left() <= SHORT_REST => return self.ask_writer(Request::FinishCheckpoint),
+                Ok(_) => {}
+                Err(error) => return tracing::warn!(%error, "cannot copy the write-ahead log"),
+            }
+        }
+        // A snapshot, here or in another process, still needs what is left.
+    }
+
+    fn ask_writer(&self, request: Request) {
         if let Some(writer) = self.writer.upgrade() {
             // A full queue means that the writer is busy; the next time will do.
-            let _ = writer.try_send(Request::LookForOthers);
+            let _ = writer.try_send(request);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, MAIN_DB, OptionalExtension, Row, params};
 
 use crate::range::PageBuilder;
 use crate::tree::{Tree, TreeMut};
@@ -11,9 +12,45 @@ use crate::{KeyRange, KeyValue, Page, RangeRead};
 const GET: &str = "SELECT value FROM entries WHERE key = ?1";
 const SCAN: &str = "SELECT key, value FROM entries WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3";
 const SCAN_BACK: &str = "SELECT key, value FROM entries WHERE key >= ?1 AND key < ?2 ORDER BY key DESC LIMIT ?3";
-const PUT: &str = "INSERT OR REPLACE INTO entries (key, value) VALUES (?1, ?2)";
+const PUT: &str =
+    "INSERT INTO entries (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+const GET_LARGE: &str = "SELECT value FROM large WHERE id = ?1";
+const PUT_LARGE: &str = "INSERT INTO large (value) VALUES (?1)";
 const REMOVE: &str = "DELETE FROM entries WHERE key = ?1";
 const REMOVE_RANGE: &str = "DELETE FROM entries WHERE key >= ?1 AND key < ?2";
+
+/// The tables. A value in `entries` is the bytes themselves, or the number of a row of `large`.
+///
+/// Rows of `entries` must fit on a page: SQLite reads a row that does not in full whenever it passes it on the way to
+/// another. Large values are appended one after another, so that a group fills few pages however many keys it has.
+pub(super) const SCHEMA: &str = "
+    CREATE TABLE entries (key BLOB PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+    CREATE TABLE large (id INTEGER PRIMARY KEY, value BLOB NOT NULL);
+    CREATE TRIGGER replaced AFTER UPDATE OF value ON entries WHEN typeof(old.value) = 'integer'
+        BEGIN DELETE FROM large WHERE id = old.value; END;
+    CREATE TRIGGER removed AFTER DELETE ON entries WHEN typeof(old.value) = 'integer'
+        BEGIN DELETE FROM large WHERE id = old.value; END;
+";
+
+/// Most bytes of a value that is stored with its key.
+const SMALL: usize = 512;
+/// Most bytes of a key and a value that are stored together. A page of 4 KiB holds rows of up to 1,002 bytes in full.
+const SMALL_ROW: usize = 900;
+
+/// The state of the write-ahead log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wal {
+    /// Pages in it.
+    pub(super) frames: u32,
+    /// How many of them are in the main file too.
+    pub(super) copied: u32,
+}
+
+impl Wal {
+    pub(super) fn left(self) -> u32 {
+        self.frames.saturating_sub(self.copied)
+    }
+}
 
 /// The entries as one connection sees them.
 pub(super) struct Table {
@@ -54,6 +91,36 @@ impl Table {
         self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
     }
 
+    /// The length of the write-ahead log.
+    pub(super) fn wal_frames(&self) -> rusqlite::Result<u32> {
+        self.wal(CheckpointMode::NOOP).map(|wal| wal.frames)
+    }
+
+    /// Copies as much of the write-ahead log into the main file as it can without waiting for anybody.
+    pub(super) fn checkpoint(&self) -> rusqlite::Result<Wal> {
+        self.wal(CheckpointMode::PASSIVE)
+    }
+
+    fn wal(&self, mode: CheckpointMode) -> rusqlite::Result<Wal> {
+        let (frames, copied) = self.connection.wal_checkpoint_v2(Some(MAIN_DB), mode)?;
+        // -1 stands for no log.
+        let count = |frames: i32| u32::try_from(frames).unwrap_or(0);
+        Ok(Wal { frames: count(frames), copied: count(copied) })
+    }
+
+    /// The value that `column` of a row of `entries` holds or names.
+    fn value(&self, row: &Row<'_>, column: usize) -> rusqlite::Result<Bytes> {
+        match row.get_ref(column)? {
+            ValueRef::Integer(id) => self.connection.prepare_cached(GET_LARGE)?.query_row([id], |row| blob(row, 0)),
+            _ => blob(row, column),
+        }
+    }
+
+    fn put_large(&self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
+        let id = self.connection.prepare_cached(PUT_LARGE)?.insert([value])?;
+        self.connection.prepare_cached(PUT)?.execute(params![key, id]).map(drop)
+    }
+
     fn run(&self, sql: &str) -> rusqlite::Result<()> {
         self.connection.prepare_cached(sql)?.execute([]).map(drop)
     }
@@ -63,7 +130,7 @@ impl Tree for Table {
     type Error = rusqlite::Error;
 
     fn get(&self, key: &[u8]) -> rusqlite::Result<Option<Bytes>> {
-        self.connection.prepare_cached(GET)?.query_row([key], |row| blob(row, 0)).optional()
+        self.connection.prepare_cached(GET)?.query_row([key], |row| self.value(row, 0)).optional()
     }
 
     fn page(&self, read: &RangeRead) -> rusqlite::Result<Page> {
@@ -74,7 +141,7 @@ impl Tree for Table {
         while !page.is_full()
             && let Some(row) = rows.next()?
         {
-            page.push(KeyValue { key: blob(row, 0)?, value: blob(row, 1)? });
+            page.push(KeyValue { key: blob(row, 0)?, value: self.value(row, 1)? });
         }
         Ok(page.finish())
     }
@@ -82,6 +149,9 @@ impl Tree for Table {
 
 impl TreeMut for Table {
     fn put(&mut self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
+        if value.len() > SMALL || key.len() + value.len() > SMALL_ROW {
+            return self.put_large(key, value);
+        }
         self.connection.prepare_cached(PUT)?.execute(params![key, value]).map(drop)
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 use super::group::{Outcome, commit_group};
+use super::keeper::Signal;
 use super::stats::Counters;
 use super::table::Table;
 use crate::optimistic::Commit;
@@ -16,6 +17,10 @@ pub(super) const QUEUE: usize = 4_096;
 /// Most commits in one group.
 const GROUP: usize = 1_024;
 
+/// How much longer the write-ahead log gets, in pages, before it is copied into the main file: longer copies fewer pages
+/// that change again soon, shorter keeps the log in the cache of the operating system.
+const CHECKPOINT_FRAMES: u32 = 4_000;
+
 /// What a transaction is told.
 pub(super) type Answer = Result<Option<Versionstamp>, CommitError>;
 
@@ -24,20 +29,56 @@ pub(super) enum Request {
     Commit(Box<Commit>, oneshot::Sender<Answer>),
     /// Resolve every watch if another process has written since the last time.
     LookForOthers,
+    /// Copy the rest of the write-ahead log, so that it starts anew.
+    FinishCheckpoint,
     /// Finish what waits, then stop.
     Close,
 }
 
 /// The state of the writer thread.
 pub(super) struct Writer {
-    pub(super) table: Table,
-    pub(super) requests: mpsc::Receiver<Request>,
-    pub(super) watches: Arc<Watches>,
-    pub(super) counters: Arc<Counters>,
-    pub(super) seen_version: i64,
+    table: Table,
+    requests: mpsc::Receiver<Request>,
+    watches: Arc<Watches>,
+    counters: Arc<Counters>,
+    keeper: Arc<Signal>,
+    /// The number that tells whether other processes have written.
+    seen_version: Option<i64>,
+    wal: WalGrowth,
+}
+
+/// Decides when the write-ahead log is long enough to be copied.
+#[derive(Debug, Default)]
+struct WalGrowth {
+    /// Its length when that was last found, or 0 when it has started anew since.
+    copied_at: u32,
+}
+
+impl WalGrowth {
+    /// Whether the log, of this length, should be copied now.
+    fn wants_copy(&mut self, frames: u32) -> bool {
+        if frames < self.copied_at {
+            self.copied_at = 0;
+        }
+        let wants = frames - self.copied_at >= CHECKPOINT_FRAMES;
+        if wants {
+            self.copied_at = frames;
+        }
+        wants
+    }
 }
 
 impl Writer {
+    pub(super) fn new(
+        table: Table,
+        requests: mpsc::Receiver<Request>,
+        watches: Arc<Watches>,
+        counters: Arc<Counters>,
+        keeper: Arc<Signal>,
+    ) -> Self {
+        Self { table, requests, watches, counters, keeper, seen_version: None, wal: WalGrowth::default() }
+    }
+
     /// Serves requests until the store is closed.
     pub(super) fn run(mut self) {
         let mut waiting = Vec::with_capacity(GROUP);
@@ -53,6 +94,7 @@ impl Writer {
             match request {
                 Request::Commit(commit, answer) => group.push((commit, answer)),
                 Request::LookForOthers => self.look_for_others(),
+                Request::FinishCheckpoint => self.finish_checkpoint(),
                 Request::Close => self.requests.close(),
             }
         }
@@ -63,7 +105,10 @@ impl Writer {
 
     fn commit(&mut self, group: Vec<(Box<Commit>, oneshot::Sender<Answer>)>) {
         match commit_group(&mut self.table, group.iter().map(|(commit, _)| &**commit)) {
-            Ok(outcomes) => self.answer(group, outcomes),
+            Ok(outcomes) => {
+                self.answer(group, outcomes);
+                self.watch_wal();
+            }
             Err(error) => {
                 tracing::warn!(%error, transactions = group.len(), "a group of transactions was not committed");
                 self.counters.failed_groups.add(1);
@@ -77,29 +122,42 @@ impl Writer {
     }
 
     fn answer(&self, group: Vec<(Box<Commit>, oneshot::Sender<Answer>)>, outcomes: Vec<Outcome>) {
-        let mut committed = 0;
-        let total = group.len();
+        let committed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Committed(_))).count();
+        self.counters.commits.add(committed);
+        self.counters.conflicts.add(outcomes.len() - committed);
+        self.counters.groups.add(usize::from(committed > 0));
         for ((commit, answer), outcome) in group.into_iter().zip(outcomes) {
             match outcome {
                 Outcome::Committed(stamp) => {
-                    committed += 1;
                     send(answer, Ok(stamp));
                     self.watches.fire(commit.writes.changes());
                 }
                 Outcome::Conflict => send(answer, Err(CommitError::Conflict)),
             }
         }
-        self.counters.commits.add(committed);
-        self.counters.conflicts.add(total - committed);
-        self.counters.groups.add(usize::from(committed > 0));
+    }
+
+    fn watch_wal(&mut self) {
+        match self.table.wal_frames() {
+            Ok(frames) if self.wal.wants_copy(frames) => self.keeper.checkpoint(),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "cannot find the length of the write-ahead log"),
+        }
+    }
+
+    fn finish_checkpoint(&self) {
+        match self.table.checkpoint() {
+            Ok(_) => self.counters.checkpoints.add(1),
+            Err(error) => tracing::warn!(%error, "cannot finish a checkpoint"),
+        }
     }
 
     fn look_for_others(&mut self) {
         match self.table.data_version() {
-            Ok(version) if version == self.seen_version => {}
             Ok(version) => {
-                self.seen_version = version;
-                self.watches.fire_all();
+                if self.seen_version.replace(version) != Some(version) {
+                    self.watches.fire_all();
+                }
             }
             Err(error) => tracing::warn!(%error, "cannot look for commits of other processes"),
         }

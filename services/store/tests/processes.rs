@@ -1,0 +1,174 @@
+//! Several processes on one file, and processes that are killed.
+//!
+//! The children are this test binary again, told by the environment to run the `child` test as a writer.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use env::{Env, TaskKind, Tasks};
+use futures::FutureExt;
+use store::embedded::{Embedded, EmbeddedOptions};
+use store::{Engine, Isolation, KeyRange, RangeRead, Store, TransactError};
+use tokio::time::Instant;
+
+const SESSIONS: u64 = 64;
+const PATH: &str = "STORE_TEST_PATH";
+const MILLISECONDS: &str = "STORE_TEST_MILLISECONDS";
+
+/// A record that a child was told is durable.
+type Acknowledged = (u64, u64, String);
+
+fn start_child(path: &Path, time: Duration) -> Child {
+    Command::new(std::env::current_exe().expect("own path"))
+        .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+        .env(PATH, path)
+        .env(MILLISECONDS, time.as_millis().to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("start a child")
+}
+
+/// Reads what `child` acknowledges until it ends, or is killed after `kill_after` records.
+fn collect(child: &mut Child, kill_after: Option<usize>) -> Vec<Acknowledged> {
+    let lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    let mut acknowledged = Vec::new();
+    for line in lines.map_while(Result::ok) {
+        let words: Vec<&str> = line.split(' ').collect();
+        if let ["appended", session, seq, id] = words[..] {
+            acknowledged.push((session.parse().expect("session"), seq.parse().expect("seq"), id.to_owned()));
+        }
+        if kill_after == Some(acknowledged.len()) {
+            child.kill().expect("kill");
+        }
+    }
+    let status = child.wait().expect("wait");
+    assert_eq!(status.success(), kill_after.is_none());
+    acknowledged
+}
+
+/// Appends to random sessions until its time is over; says so of each record once it is durable.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn child() {
+    let (Ok(path), Ok(milliseconds)) = (std::env::var(PATH), std::env::var(MILLISECONDS)) else { return };
+    let end = Instant::now() + Duration::from_millis(milliseconds.parse().expect("milliseconds"));
+    let engine = Embedded::open(path, EmbeddedOptions::default()).expect("open");
+    let env = Env::system();
+    let store = Store::new(engine.clone(), env.clone());
+    let tasks = Tasks::default();
+    for _ in 0..8 {
+        let (store, env) = (store.clone(), env.clone());
+        tasks.spawn("writer", TaskKind::Request, async move {
+            while Instant::now() < end {
+                let (session, id) = (env.random_u64() % SESSIONS, env::request_id(&env));
+                let seq = append(&store, session, &id).await.expect("append");
+                println!("appended {session} {seq} {id}");
+            }
+        });
+    }
+    assert_eq!(tasks.shutdown(Duration::from_secs(60), Duration::ZERO).await, 0, "a writer is stuck");
+    engine.close().await;
+}
+
+async fn append(store: &Store, session: u64, id: &str) -> Result<u64, TransactError<()>> {
+    let id = id.to_owned();
+    store
+        .transact(move |transaction, _| {
+            let id = id.clone();
+            async move {
+                let head = transaction.get(&head_key(session)).await?;
+                let seq = head.map_or(0, |head| u64::from_be_bytes(head[..].try_into().expect("eight bytes"))) + 1;
+                transaction.set(&head_key(session), &seq.to_be_bytes());
+                transaction.set(&record_key(session, seq), id.as_bytes());
+                Ok(seq)
+            }
+            .boxed()
+        })
+        .await
+}
+
+fn head_key(session: u64) -> Vec<u8> {
+    [&b"head"[..], &session.to_be_bytes()].concat()
+}
+
+fn record_key(session: u64, seq: u64) -> Vec<u8> {
+    [&b"record"[..], &session.to_be_bytes(), &seq.to_be_bytes()].concat()
+}
+
+/// Every record in the store, and that no log has a gap.
+async fn records(path: &Path) -> BTreeMap<(u64, u64), String> {
+    let engine = Embedded::open(path, EmbeddedOptions::default()).expect("open");
+    let mut transaction = engine.begin().await.expect("begin");
+    let mut found = BTreeMap::new();
+    for session in 0..SESSIONS {
+        let range = KeyRange::prefix(&[&b"record"[..], &session.to_be_bytes()].concat());
+        let mut next = Some(RangeRead::forward(range));
+        let mut expected = 1;
+        while let Some(read) = next {
+            let page = transaction.get_range(&read, Isolation::Snapshot).await.expect("read");
+            for row in &page.rows {
+                assert_eq!(row.key, record_key(session, expected), "a gap in session {session}");
+                found.insert((session, expected), String::from_utf8(row.value.to_vec()).expect("text"));
+                expected += 1;
+            }
+            next = read.after(&page);
+        }
+    }
+    drop(transaction);
+    engine.close().await;
+    found
+}
+
+fn assert_all_found(acknowledged: &[Acknowledged], records: &BTreeMap<(u64, u64), String>) {
+    for (session, seq, id) in acknowledged {
+        assert_eq!(records.get(&(*session, *seq)), Some(id), "record {seq} of session {session}");
+    }
+    let mut ids: Vec<&String> = records.values().collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), records.len(), "a record is there twice");
+}
+
+#[tokio::test]
+async fn eight_processes_lose_nothing_and_none_starves() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let path = directory.path().join("store");
+    let children: Vec<Child> = (0..8).map(|_| start_child(&path, Duration::from_secs(3))).collect();
+    let readers: Vec<_> =
+        children.into_iter().map(|mut child| std::thread::spawn(move || collect(&mut child, None))).collect();
+    let each: Vec<Vec<Acknowledged>> = readers.into_iter().map(|reader| reader.join().expect("child")).collect();
+    let counts: Vec<usize> = each.iter().map(Vec::len).collect();
+    println!("records of each process: {counts:?}");
+    let all = each.concat();
+    assert_all_found(&all, &records(&path).await);
+    let fair_share = all.len() / counts.len();
+    assert!(counts.iter().all(|&count| count > fair_share / 10), "a process starved: {counts:?}");
+}
+
+#[tokio::test]
+async fn a_killed_process_leaves_every_acknowledged_record() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let path = directory.path().join("store");
+    let mut acknowledged = Vec::new();
+    for kill_after in [1, 2, 50, 200, 500] {
+        let mut child = start_child(&path, Duration::from_secs(60));
+        acknowledged.extend(collect(&mut child, Some(kill_after)));
+        assert_all_found(&acknowledged, &records(&path).await);
+    }
+}
+
+#[tokio::test]
+async fn killing_one_process_does_not_disturb_another() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let path = directory.path().join("store");
+    let mut survivor = start_child(&path, Duration::from_secs(2));
+    let survivor = std::thread::spawn(move || collect(&mut survivor, None));
+    let mut acknowledged = Vec::new();
+    for kill_after in [10, 100] {
+        acknowledged.extend(collect(&mut start_child(&path, Duration::from_secs(60)), Some(kill_after)));
+    }
+    acknowledged.extend(survivor.join().expect("survivor"));
+    assert_all_found(&acknowledged, &records(&path).await);
+}
