@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod config;
+mod effects;
 #[cfg(feature = "failpoints")]
 mod failpoint;
 mod fronts;
@@ -10,5 +11,6 @@ mod ready_file;
 mod signals;
 pub mod telemetry;
 
+pub use effects::Effects;
 pub use node::{Node, STOP_BOUND, StartError};
 pub use signals::Signals;

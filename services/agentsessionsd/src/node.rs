@@ -13,7 +13,7 @@ use frontend::{Frontend, tcp_incoming};
 use futures::Stream;
 use harness::DirectoryProblem;
 use journal::Journal;
-use model::{ApiKey, InvalidApiKey, InvalidModelConfig};
+use model::{InvalidApiKey, InvalidModelConfig};
 use store::embedded::{Embedded, EmbeddedOptions};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 use tools::InvalidTools;
 
 use crate::config::Config;
+use crate::effects::Effects;
 use crate::fronts::Fronts;
 use crate::ready_file::ReadyFile;
 
@@ -125,12 +126,21 @@ impl Node {
     /// # Errors
     /// [`StartError`].
     pub async fn start(config: &Config, env: Env) -> Result<Self, StartError> {
+        let effects = Effects::configured(config, &env)?;
+        Self::start_with(config, env, effects).await
+    }
+
+    /// Starts a node that listens as `config` says, with other models and tools than it says.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_with(config: &Config, env: Env, effects: Effects) -> Result<Self, StartError> {
         let ready_error = |source| {
             let path = config.ready_file.clone().unwrap_or_default();
             StartError::ReadyFile { path, source }
         };
         config.ready_file.as_deref().map_or(Ok(()), ReadyFile::clear).map_err(ready_error)?;
-        let parts = Parts::assemble(config, env).await?;
+        let parts = Parts::assemble(config, env, effects).await?;
         let (socket, addr) = bind(config.addr.to_bind()).await?;
         let operators = bind_registry(config, addr).await?;
         let mut node = Self::serve(config, parts, tcp_incoming(socket)).await?;
@@ -156,7 +166,8 @@ impl Node {
         I: Stream<Item = io::Result<C>> + Send + 'static,
         C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        Self::serve(config, Parts::assemble(config, env).await?, incoming).await
+        let effects = Effects::configured(config, &env)?;
+        Self::serve(config, Parts::assemble(config, env, effects).await?, incoming).await
     }
 
     async fn serve<I, C>(config: &Config, parts: Parts, incoming: I) -> Result<Self, StartError>
@@ -225,10 +236,8 @@ impl Node {
 }
 
 impl Parts {
-    async fn assemble(config: &Config, env: Env) -> Result<Self, StartError> {
+    async fn assemble(config: &Config, env: Env, effects: Effects) -> Result<Self, StartError> {
         let directory = config.directory().map_err(StartError::Harnesses)?;
-        let models = model::provider(&config.model.provider(), ApiKey::from_environment()?, env.clone())?;
-        let tools = tools::executor(&config.executors(), &|name| std::env::var_os(name), &env)?;
         let path = || config.journal.clone();
         let engine = Embedded::open(&config.journal, EmbeddedOptions::default())
             .map_err(|source| StartError::Store { path: path(), source })?;
@@ -248,8 +257,8 @@ impl Parts {
             env: env.clone(),
             tasks: tasks.clone(),
             harnesses: Arc::new(registry.clone()),
-            models,
-            tools,
+            models: effects.models,
+            tools: effects.tools,
             default_project: config.project.clone(),
         });
         Ok(Self { env, tasks, store: engine, host, registry })
