@@ -24,8 +24,8 @@ pub struct Target {
 
 /// A node that was started here. It is killed, and its journal deleted, when this is dropped.
 struct Started {
-    directory: TempDir,
     _node: Child,
+    directory: TempDir,
 }
 
 impl Target {
@@ -53,7 +53,7 @@ impl Target {
             .await
             .context("the node does not start")??;
         let process = node.id().map(Process::with_id);
-        Ok(Self { address, process, started: Some(Started { directory, _node: node }) })
+        Ok(Self { address, process, started: Some(Started { _node: node, directory }) })
     }
 
     pub fn address(&self) -> &str {

@@ -1,0 +1,52 @@
+//! Small runs of the real binary: each checks what it reads, and ends by itself.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets a surprise panics")]
+
+use std::process::Command;
+
+/// Runs a measurement in a directory of its own, and returns the table it prints.
+fn measured(args: &[&str]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_loadtest"));
+    let output = command.args(args).arg("--directory").arg(directory.path()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "{args:?} left something behind");
+    text(&output.stdout)
+}
+
+/// The cells of the row of a table that begins with `name`.
+fn row<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
+    let cells = |line: &'a str| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>();
+    table.lines().map(cells).find(|cells| cells[0] == name).unwrap_or_else(|| panic!("no {name} in {table}"))
+}
+
+#[test]
+fn turns_are_counted_timed_and_checked() {
+    let report = measured(&["turns", "--total", "40", "--in-flight", "4", "--turns", "5"]);
+    assert_eq!(row(&report, "turn")[1], "40");
+    assert!(row(&report, "turn")[2].parse::<f64>().unwrap() > 0.0, "{report}");
+    assert!(report.contains("checked: 200 records of "), "{report}");
+}
+
+#[test]
+fn three_step_turns_run_on_a_harness_of_the_load_generator() {
+    let report = measured(&["three-step", "--in-flight", "2,3", "--seconds", "1"]);
+    for in_flight in ["2", "3"] {
+        assert!(row(&report, in_flight)[1].parse::<u64>().unwrap() > 0, "{report}");
+    }
+}
+
+#[test]
+fn durable_records_are_compared_with_bare_sqlite() {
+    let report = measured(&["journal", "--rounds", "1", "--seconds", "1"]);
+    assert_eq!(row(&report, "bare SQLite, one insert each")[2], "1.00");
+    assert!(row(&report, "journal, 64 writers")[3].parse::<f64>().unwrap() > 1.0, "{report}");
+}
+
+#[test]
+fn reads_are_compared_with_a_bare_scan() {
+    let report = measured(&["reads", "--records", "1000"]);
+    assert!(row(&report, "replay")[1].parse::<u64>().unwrap() > 0, "{report}");
+    assert!(row(&report, "offline verify of a JSON export")[1].parse::<u64>().unwrap() > 0, "{report}");
+}
