@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use env::Env;
+use futures::TryStreamExt;
 use futures::future::join_all;
-use journal::{AppendError, Journal, NewChild, SessionUid};
+use journal::{AppendError, Journal, NewChild, SeqRange, SessionUid};
 use store::Store;
 use store::embedded::{Embedded, EmbeddedOptions};
 use wire::LogRecord;
@@ -87,6 +88,29 @@ async fn a_fork_of_a_long_log_adds_next_to_nothing_to_the_file() {
     let records = read_all(&journal, last.uid()).await;
     assert_eq!(records.len(), 2_346);
     assert_verifies(&records);
+}
+
+#[tokio::test]
+async fn readers_that_stand_still_keep_nothing_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = Embedded::open(directory.path().join("journal"), EmbeddedOptions { readers: 1 }).unwrap();
+    let journal = open(engine).await;
+    let uid = create(&journal).await;
+    let mut writer = journal.mint(&uid).await.unwrap();
+    for _ in 0..10 {
+        journal.append(&mut writer, vec![text_event("x".repeat(90_000))]).await.unwrap();
+    }
+    let mut standing = Vec::new();
+    for _ in 0..5 {
+        let mut records = journal.records(&uid, SeqRange::ALL);
+        records.try_next().await.unwrap().unwrap();
+        standing.push(records);
+    }
+    journal.append(&mut writer, vec![text_event("more")]).await.unwrap();
+    assert_eq!(read_all(&journal, &uid).await.len(), 11);
+    for records in standing {
+        assert_eq!(records.try_collect::<Vec<_>>().await.unwrap().len(), 9);
+    }
 }
 
 fn size_of(directory: &Path) -> u64 {
