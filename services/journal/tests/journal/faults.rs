@@ -162,6 +162,25 @@ async fn run_with_faults(seed: u64, appends: usize) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lone_caller_never_loses_to_itself() {
+    let journal = open_seeded(Fault::new(Memory::default(), FaultPlan::mixed(5, 0.6)), 5).await;
+    let uid = create(&journal).await;
+    let mut expected = Vec::new();
+    for _ in 0..200 {
+        let head = seq(expected.len() as i64);
+        let (mut writer, records) = journal.take_over(&uid, head, vec![text_event("taken"); 2]).await.unwrap();
+        expected.extend(records);
+        expected.extend(journal.append(&mut writer, vec![text_event("more")]).await.unwrap());
+        let mut writer = journal.mint(&uid).await.unwrap();
+        expected.extend(journal.append(&mut writer, vec![text_event("minted")]).await.unwrap());
+        let stale = journal.take_over(&uid, head, vec![text_event("too late")]).await;
+        assert!(matches!(stale, Err(AppendError::Conflict)));
+    }
+    assert_eq!(read_all(&journal, &uid).await, expected);
+    assert_verifies(&expected);
+}
+
+#[tokio::test(start_paused = true)]
 async fn creations_and_forks_happen_once_however_often_they_are_retried() {
     let engine = Memory::default();
     let clean = open(engine.clone()).await;
