@@ -156,6 +156,25 @@ mod tests {
     }
 
     #[test]
+    fn a_decision_names_the_session_first_last_or_by_flag_and_the_whole_call_or_none() {
+        let tuple = "--execution e --tool-call c --request-seq 3";
+        for line in [
+            "approve sess-1".to_owned(),
+            "deny --reason no sess-1".to_owned(),
+            "approve -session sess-1 -json".to_owned(),
+            format!("approve sess-1 {tuple} --actor ada"),
+            format!("deny {tuple} sess-1"),
+        ] {
+            assert!(read(&line).is_ok(), "{line}: {:?}", read(&line).err());
+        }
+        for line in
+            ["approve", "approve sess-1 --session sess-1", "approve sess-1 --execution e", "deny s --request-seq 3"]
+        {
+            assert!(matches!(read(line), Err(Answer::Text(answer)) if answer.use_stderr()), "{line}");
+        }
+    }
+
+    #[test]
     fn a_missing_or_unknown_command_or_flag_is_usage() {
         for line in ["", "frobnicate", "list --frob", "get"] {
             assert!(matches!(read(line), Err(Answer::Text(answer)) if answer.use_stderr()), "{line}");

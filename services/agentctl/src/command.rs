@@ -2,12 +2,14 @@
 
 mod conformance;
 mod create;
+mod decide;
 mod exec;
 mod export;
 mod fork;
 mod get;
 mod harness;
 mod list;
+mod pending;
 mod replay;
 mod resume;
 mod suspend;
@@ -43,6 +45,11 @@ pub enum HostCommand {
     Fork(fork::Fork),
     Suspend(suspend::Suspend),
     Resume(resume::Resume),
+    Pending(pending::Pending),
+    /// Approves the tool call that a session waits for, and goes on with its turn
+    Approve(decide::Decide),
+    /// Denies the tool call that a session waits for, and goes on with its turn
+    Deny(decide::Decide),
     Verify(verify::Verify),
     Export(export::Export),
 }
@@ -102,6 +109,9 @@ impl HostCommand {
             Self::Fork(command) => command.run(&mut context).await,
             Self::Suspend(command) => command.run(&mut context).await,
             Self::Resume(command) => command.run(&mut context).await,
+            Self::Pending(command) => command.run(&mut context).await,
+            Self::Approve(command) => command.run(true, &mut context).await,
+            Self::Deny(command) => command.run(false, &mut context).await,
             Self::Verify(command) => command.run(&mut context).await,
             Self::Export(command) => command.run(&mut context).await,
         };

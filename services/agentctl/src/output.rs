@@ -42,6 +42,11 @@ impl Output {
 }
 
 impl<W: Write> Output<W> {
+    /// Prints JSON from now on.
+    pub fn use_json(&mut self) {
+        self.format = Format::Json;
+    }
+
     /// Whether JSON was asked for.
     pub fn is_json(&self) -> bool {
         self.format == Format::Json

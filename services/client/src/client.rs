@@ -79,7 +79,13 @@ impl Client {
     /// All sessions of `project` (empty: the host's default project), newest first, read page by page.
     #[must_use]
     pub fn list(&self, project: &str) -> SessionPages {
-        SessionPages::new(self.clone(), project)
+        SessionPages::new(self.clone(), project, false)
+    }
+
+    /// The sessions of `project` that wait for an approval, those first that began to wait last, read page by page.
+    #[must_use]
+    pub fn pending(&self, project: &str) -> SessionPages {
+        SessionPages::new(self.clone(), project, true)
     }
 
     /// One page of a listing. Repeated when the connection breaks.

@@ -10,7 +10,7 @@ use crate::{Client, Error};
 /// Sessions per page: as many as a host gives at once.
 const PAGE_SIZE: i32 = 500;
 
-/// The sessions of a project, newest first. The next page is asked for when the last one has been taken.
+/// The sessions of a project that a listing holds, newest first. The next page is asked for when the last one has been taken.
 pub struct SessionPages {
     client: Client,
     page: vec::IntoIter<Session>,
@@ -19,8 +19,9 @@ pub struct SessionPages {
 }
 
 impl SessionPages {
-    pub(crate) fn new(client: Client, project: &str) -> Self {
-        let first = ListSessionsRequest { project: project.to_owned(), page_size: PAGE_SIZE, ..Default::default() };
+    pub(crate) fn new(client: Client, project: &str, pending_only: bool) -> Self {
+        let project = project.to_owned();
+        let first = ListSessionsRequest { project, page_size: PAGE_SIZE, pending_only, ..Default::default() };
         Self { client, page: Vec::new().into_iter(), next: Some(first) }
     }
 

@@ -72,8 +72,7 @@ impl Journal {
                     } else if settle(transaction, attempt, &draft).await? == Settled::Recorded {
                         return Ok(());
                     }
-                    draft.write(transaction);
-                    Ok(())
+                    draft.write(transaction).await
                 }
                 .boxed()
             })

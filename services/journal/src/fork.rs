@@ -59,7 +59,9 @@ impl Journal {
                     let head = plan.inherited_head(transaction, &parent).await?;
                     let children = plan.children(&parent, &head).map_err(refuse)?;
                     if !(attempt.maybe_committed && plan.is_committed(transaction).await?) {
-                        children.iter().for_each(|child| child.write(transaction));
+                        for child in &children {
+                            child.write(transaction).await?;
+                        }
                     }
                     Ok(children.into_iter().map(|child| child.state).collect())
                 }
@@ -135,9 +137,9 @@ struct Child {
 }
 
 impl Child {
-    fn write(&self, transaction: &mut Transaction) {
+    async fn write(&self, transaction: &mut Transaction) -> Result<(), TransactError<ForkError>> {
         write_metadata(transaction, self.state.uid(), self.state.row());
-        self.marker.write(transaction);
+        self.marker.write(transaction).await
     }
 }
 

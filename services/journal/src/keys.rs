@@ -18,6 +18,7 @@ const LISTING: u64 = 2;
 const HARNESS: u64 = 3;
 const RESERVED_HARNESS: u64 = 4;
 const REGISTRY_CHANGES: u64 = 5;
+const PENDING_LISTING: u64 = 6;
 
 /// Rows of a session: the element after its uid. The two that make up its state are neighbours, read as one range.
 const METADATA: u64 = 0;
@@ -68,21 +69,29 @@ pub(crate) fn registry_changes() -> Bytes {
 
 /// The keys of one session.
 #[derive(Clone, Debug)]
-pub(crate) struct SessionKeys(Tuple);
+pub(crate) struct SessionKeys {
+    uid: SessionUid,
+    rows: Tuple,
+}
 
 impl SessionKeys {
     pub(crate) fn new(uid: &SessionUid) -> Self {
-        Self(family(SESSION).text(uid.as_str()))
+        Self { uid: uid.clone(), rows: family(SESSION).text(uid.as_str()) }
+    }
+
+    /// Whose they are.
+    pub(crate) fn uid(&self) -> &SessionUid {
+        &self.uid
     }
 
     /// What never changes after creation.
     pub(crate) fn metadata(&self) -> Bytes {
-        self.0.clone().uint(METADATA).key()
+        self.rows.clone().uint(METADATA).key()
     }
 
     /// What every append moves.
     pub(crate) fn head(&self) -> Bytes {
-        self.0.clone().uint(HEAD).key()
+        self.rows.clone().uint(HEAD).key()
     }
 
     /// The metadata and the head, in this order.
@@ -106,7 +115,7 @@ impl SessionKeys {
     }
 
     fn batches(&self) -> Tuple {
-        self.0.clone().uint(BATCH)
+        self.rows.clone().uint(BATCH)
     }
 }
 
@@ -144,44 +153,59 @@ impl BatchKey {
     }
 }
 
-/// A place in the order of listings: newest first, then by uid.
+/// Which sessions of a project a listing holds, and what orders them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// All, by their creation.
+    All,
+    /// Those that wait for an approval, by the time at which they began to.
+    Pending,
+}
+
+/// A place in the order of a listing: newest first, then by uid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
     /// Unix nanoseconds.
-    pub(crate) create_time: i64,
+    pub(crate) time: i64,
     /// Any text: a client's page token may name a session that never was.
     pub(crate) uid: String,
 }
 
 impl Listed {
     /// The row that lists a session under its project.
-    pub(crate) fn key(&self, project: &str) -> Bytes {
-        listing(project).uint(descending(self.create_time)).text(&self.uid).key()
+    pub(crate) fn key(&self, listing: Listing, project: &str) -> Bytes {
+        listing.of(project).uint(descending(self.time)).text(&self.uid).key()
     }
 
-    /// Reads a key of [`listing_range`].
+    /// Reads a key of [`Listing::range`].
     pub(crate) fn decode(key: &[u8]) -> Option<Self> {
         let mut reader = TupleReader::new(key);
         reader.skip_text()?;
         reader.uint()?;
         reader.skip_text()?;
-        let create_time = ascending(reader.uint()?);
+        let time = ascending(reader.uint()?);
         let uid = reader.text()?;
-        reader.is_empty().then_some(Self { create_time, uid })
+        reader.is_empty().then_some(Self { time, uid })
     }
 }
 
-/// The listed sessions of a project, those after a place if one is given.
-pub(crate) fn listing_range(project: &str, after: Option<&Listed>) -> KeyRange {
-    let begin = match after {
-        Some(place) => [&place.key(project)[..], &[0]].concat().into(),
-        None => listing(project).key(),
-    };
-    KeyRange::new(begin, listing(project).end())
-}
+impl Listing {
+    /// The listed sessions of a project, those after a place if one is given.
+    pub(crate) fn range(self, project: &str, after: Option<&Listed>) -> KeyRange {
+        let begin = match after {
+            Some(place) => [&place.key(self, project)[..], &[0]].concat().into(),
+            None => self.of(project).key(),
+        };
+        KeyRange::new(begin, self.of(project).end())
+    }
 
-fn listing(project: &str) -> Tuple {
-    family(LISTING).text(project)
+    fn of(self, project: &str) -> Tuple {
+        let rows = match self {
+            Self::All => LISTING,
+            Self::Pending => PENDING_LISTING,
+        };
+        family(rows).text(project)
+    }
 }
 
 /// Maps times so that later ones sort first. Its own inverse, up to the type.
@@ -253,19 +277,22 @@ mod tests {
             left in (any::<i64>(), "[a-c]{0,3}"),
             right in (any::<i64>(), "[a-c]{0,3}"),
         ) {
-            let key = |(create_time, uid): &(i64, String)| Listed { create_time: *create_time, uid: uid.clone() }.key("p");
+            let key = |(time, uid): &(i64, String)| Listed { time: *time, uid: uid.clone() }.key(Listing::All, "p");
             let expected = right.0.cmp(&left.0).then_with(|| left.1.cmp(&right.1));
             prop_assert_eq!(key(&left).cmp(&key(&right)), expected);
         }
 
         #[test]
-        fn listings_read_back_and_a_page_starts_after_its_place(create_time in any::<i64>(), uid in "\\PC{0,8}") {
-            let place = Listed { create_time, uid };
-            let key = place.key("project");
-            prop_assert_eq!(Listed::decode(&key), Some(place.clone()));
-            prop_assert!(listing_range("project", None).contains(&key));
-            prop_assert!(!listing_range("project", Some(&place)).contains(&key));
-            prop_assert!(!listing_range("projects", None).contains(&key));
+        fn listings_read_back_and_a_page_starts_after_its_place(time in any::<i64>(), uid in "\\PC{0,8}") {
+            let place = Listed { time, uid };
+            for (listing, other) in [(Listing::All, Listing::Pending), (Listing::Pending, Listing::All)] {
+                let key = place.key(listing, "project");
+                prop_assert_eq!(Listed::decode(&key), Some(place.clone()));
+                prop_assert!(listing.range("project", None).contains(&key));
+                prop_assert!(!listing.range("project", Some(&place)).contains(&key));
+                prop_assert!(!listing.range("projects", None).contains(&key));
+                prop_assert!(!other.range("project", None).contains(&key));
+            }
         }
     }
 }

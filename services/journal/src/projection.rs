@@ -151,4 +151,4 @@ impl Projection {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,6 +2,7 @@
 
 mod create;
 mod list;
+mod pending;
 mod state;
 
 use futures::FutureExt;
@@ -12,8 +13,10 @@ pub use create::{NewOn, NewSession};
 pub use list::{InvalidPageToken, ListToken, PageRequest, PageSize, SessionPage};
 pub use state::SessionState;
 
+pub(crate) use pending::Relisted;
+
 use crate::error::{Corrupt, JournalError, TooLarge, check, refuse};
-use crate::keys::{Listed, SessionKeys};
+use crate::keys::{Listed, Listing, SessionKeys};
 use crate::rows::{self, Head, SessionRow};
 use crate::{Journal, SessionUid};
 
@@ -60,9 +63,9 @@ pub(crate) async fn read_state<E: From<Corrupt>>(
 
 /// Writes the rows that make a session exist; its head is written besides.
 pub(crate) fn write_metadata(transaction: &mut Transaction, uid: &SessionUid, row: &SessionRow) {
-    let listed = Listed { create_time: row.create_time, uid: uid.as_str().to_owned() };
+    let listed = Listed { time: row.create_time, uid: uid.as_str().to_owned() };
     transaction.set(&SessionKeys::new(uid).metadata(), &row.encode_to_vec());
-    transaction.set(&listed.key(&row.project), &[]);
+    transaction.set(&listed.key(Listing::All, &row.project), &[]);
 }
 
 /// Whether a session of this uid exists: how a creation recognises that an earlier attempt was committed.

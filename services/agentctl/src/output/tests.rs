@@ -1,8 +1,10 @@
 use insta::assert_snapshot;
 use wire::event::Body;
-use wire::{ComputeState, Event, EventKind, LogRecord, Message, Part, ResourceMetadata, Session};
+use wire::{
+    ApprovalRef, ApprovalResult, ComputeState, Event, EventKind, LogRecord, Message, Part, ResourceMetadata, Session,
+};
 
-use super::text::{Child, Described, Listed, Marked, Record};
+use super::text::{Child, Decided, Described, Listed, Marked, Record, Waiting};
 use super::*;
 
 fn output(format: Format) -> Output<Vec<u8>> {
@@ -38,6 +40,27 @@ fn record(seq: i64, kind: EventKind, body: Option<Body>) -> LogRecord {
 fn input(seq: i64) -> LogRecord {
     let parts = vec![Part::text("two "), Part::data(Default::default()), Part::text("texts")];
     record(seq, EventKind::EventInput, Some(Body::Message(Message { role: "user".into(), parts })))
+}
+
+#[test]
+fn a_waiting_session_names_what_it_waits_for() {
+    let pending = ApprovalRef { execution_id: "e1".into(), tool_call_id: "c1".into(), request_seq: 9 };
+    let session = Session { pending_approval: Some(pending), ..session() };
+    assert_snapshot!(Waiting(&session), @"sess-00112233445566778899aabb	execution=e1	tool_call=c1	request_seq=9	harness=echo	name=first try");
+}
+
+#[test]
+fn decisions_print_as_the_contract_says() {
+    for approved in [true, false] {
+        let body = Body::ApprovalResult(ApprovalResult { approved, ..Default::default() });
+        let decision = record(10, EventKind::EventApprovalResult, Some(body));
+        let line = Decided { decision: &decision, session: &session() }.to_string();
+        let uid = "sess-00112233445566778899aabb";
+        assert_eq!(
+            line,
+            format!("session {uid} decision committed seq=10 approved={approved} compute=COLD last_seq=12")
+        );
+    }
 }
 
 #[test]

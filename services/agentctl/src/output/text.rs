@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use wire::{ComputeState, LogRecord, Part, ResourceMetadata, Session, event};
+use wire::{ApprovalRef, ComputeState, Event, LogRecord, Part, ResourceMetadata, Session, event};
 
 /// A session in a listing.
 pub struct Listed<'a>(pub &'a Session);
@@ -15,6 +15,16 @@ pub struct Marked<'a> {
     pub session: &'a Session,
     /// `suspend` or `resume`.
     pub by: &'static str,
+}
+
+/// A session that waits for an approval.
+pub struct Waiting<'a>(pub &'a Session);
+
+/// A decision, and the session once it has gone on.
+pub struct Decided<'a> {
+    /// The recorded decision.
+    pub decision: &'a LogRecord,
+    pub session: &'a Session,
 }
 
 /// A child of a fork.
@@ -86,6 +96,30 @@ impl Display for Marked<'_> {
         let (uid, compute) = (uid(session), Compute(session.compute_state));
         write!(f, "session {uid} {by} compute={compute} last_seq={}", session.last_seq)
     }
+}
+
+impl Display for Waiting<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let session = self.0;
+        let pending = session.pending_approval.clone().unwrap_or_default();
+        let ApprovalRef { execution_id, tool_call_id, request_seq } = pending;
+        write!(f, "{}\texecution={execution_id}\ttool_call={tool_call_id}\trequest_seq={request_seq}", uid(session))?;
+        write!(f, "\tharness={}\tname={}", session.harness, name(session))
+    }
+}
+
+impl Display for Decided<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { decision, session } = self;
+        let (uid, seq, compute) = (uid(session), decision.seq, ShortCompute(session.compute_state));
+        let approved = decision.event.as_ref().is_some_and(is_approval);
+        write!(f, "session {uid} decision committed seq={seq} approved={approved} compute={compute}")?;
+        write!(f, " last_seq={}", session.last_seq)
+    }
+}
+
+fn is_approval(event: &Event) -> bool {
+    matches!(&event.body, Some(event::Body::ApprovalResult(decision)) if decision.approved)
 }
 
 impl Display for Child<'_> {

@@ -110,13 +110,14 @@ impl Host {
     ) -> Result<Ended, HostError> {
         let NewTurn { request, call, bounds, expected, route, admitted } = turn;
         let uid = state.uid();
+        let mut log = self.logs.load(state).await?;
+        log.index.check_start().map_err(HostError::Log)?;
         let Some(expected) = expected.filter(|&expected| expected == state.last_seq()) else {
+            self.logs.keep(uid, log);
             // A turn that lost the race has fenced out whoever ran before it all the same.
             self.journal().mint(uid).await?;
             return Err(HostError::Conflict);
         };
-        let mut log = self.logs.load(state).await?;
-        log.index.check_start().map_err(HostError::Log)?;
 
         let execution = ExecutionId::mint(&self.parts.env);
         let resumability = resumability(&admitted.descriptor);

@@ -15,7 +15,7 @@ impl Host {
         Ok(self.session(uid).await?.to_wire())
     }
 
-    /// One page of a project's sessions, newest first (journal.md §10).
+    /// One page of a project's sessions, newest first (journal.md §10), or of those among them that wait for an approval.
     ///
     /// # Errors
     /// [`HostError::PageToken`], or a failed journal.
@@ -25,7 +25,11 @@ impl Host {
             token => Some(ListToken::decode(token).map_err(|_| HostError::PageToken)?),
         };
         let page = PageRequest { size: PageSize::from_wire(request.page_size), after };
-        let page = self.journal().list(self.project(&request.project), page).await?;
+        let project = self.project(&request.project);
+        let page = match request.pending_only {
+            true => self.journal().list_pending(project, page).await?,
+            false => self.journal().list(project, page).await?,
+        };
         Ok(ListSessionsResponse {
             sessions: page.sessions.iter().map(SessionState::to_wire).collect(),
             next_page_token: page.next.as_ref().map(ListToken::encode).unwrap_or_default(),

@@ -7,11 +7,11 @@ use wire::{ApprovalRequest, Event, EventKind, ExecRequest, ResumeRequest, Sessio
 use super::admission::{Admitted, admit, resumability};
 use super::context::Bounds;
 use super::logs::SessionLog;
-use super::routing::{Route, refuse_pinned, resolve, resolve_recorded};
+use super::routing::{Route, refuse_pinned, refuse_stateless, resolve_recorded, route};
 use super::run::{ReadyTurn, resume_event};
 use super::updates::Updates;
 use super::{CallContext, Host, HostError};
-use crate::log::{ResumePlan, ResumeStep, TurnSpan};
+use crate::log::{ResumeStep, TurnSpan};
 use crate::ports::TurnStart;
 use crate::turn::Turn;
 
@@ -58,8 +58,7 @@ impl Host {
     ) -> Result<(), HostError> {
         let log = self.logs.load(state).await?;
         let plan = log.index.plan_resume().map_err(HostError::Log)?;
-        self.learn(&[state.harness(), plan.harness.as_deref().unwrap_or_default()]).await?;
-        let route = self.resume_route(state, &plan)?;
+        let route = self.recorded_route(state.harness(), plan.harness.as_deref()).await?;
         match plan.step {
             ResumeStep::AwaitDecision(_) => {
                 self.logs.keep(state.uid(), log);
@@ -82,14 +81,17 @@ impl Host {
         }
     }
 
-    /// A pending turn runs on the harness it was recorded on, if that may run turns of this session.
-    fn resume_route(&self, state: &SessionState, plan: &ResumePlan) -> Result<Route, HostError> {
-        let stored = state.harness();
-        let Some(recorded) = &plan.harness else { return resolve(self.harnesses(), stored) };
-        let route = resolve_recorded(self.harnesses(), recorded)?;
+    /// The harness that a pending turn was recorded on, if it may run turns of a session stored with `stored`; that one
+    /// if no turn is pending or no harness is recorded (execution.md §7.2, steps 4 and 5).
+    pub(super) async fn recorded_route(&self, stored: &str, recorded: Option<&str>) -> Result<Route, HostError> {
+        self.learn(&[stored, recorded.unwrap_or_default()]).await?;
+        let harnesses = self.harnesses();
+        let Some(recorded) = recorded else { return route(harnesses, stored, "") };
+        let stored = if stored.is_empty() { harnesses.default_name() } else { stored };
+        let route = resolve_recorded(harnesses, recorded)?;
         if recorded != stored {
-            refuse_pinned(self.harnesses(), stored, recorded)?;
-            super::routing::refuse_stateless(self.harnesses(), stored, &route)?;
+            refuse_pinned(harnesses, stored, recorded)?;
+            refuse_stateless(harnesses, stored, &route)?;
         }
         Ok(route)
     }

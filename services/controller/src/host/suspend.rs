@@ -1,11 +1,10 @@
 //! Suspend: puts a session's compute away (execution.md §10). Describes no harness, so it works while one is down.
 
+use journal::SessionState;
 use wire::{Session, SuspendRequest};
 
-use super::routing::{refuse_pinned, resolve};
 use super::run::suspend_event;
 use super::{Host, HostError};
-use crate::log::Log;
 
 impl Host {
     /// Appends SUSPEND. Allowed on an empty session and on a suspended one.
@@ -17,26 +16,21 @@ impl Host {
         let uid = known.uid();
         let _guard = self.guards.try_take(uid)?;
         let state = self.state(uid).await?;
-        if state.projection().has_approvals() {
-            let log = self.logs.load(&state).await?;
-            self.learn(&[state.harness(), log.index.open_gate_harness().unwrap_or_default()]).await?;
-            let harness = self.harness_of_gate(&log.index, state.harness());
-            self.logs.keep(uid, log);
-            harness?;
-        } else {
-            self.learn(&[state.harness()]).await?;
-            resolve(self.harnesses(), state.harness())?;
-        }
+        let recorded = self.open_gate_harness(&state).await?;
+        self.recorded_route(state.harness(), recorded.as_deref()).await?;
         self.journal().take_over(uid, state.last_seq(), vec![suspend_event(uid.as_str())]).await?;
         Ok(self.state(uid).await?.to_wire())
     }
 
     /// While an own gate is open its turn's recorded harness is suspended, else the session's.
-    fn harness_of_gate(&self, log: &Log, stored: &str) -> Result<(), HostError> {
-        log.check_approvals().map_err(HostError::Evidence)?;
-        let recorded = log.open_gate_harness();
-        let Some(recorded) = recorded else { return resolve(self.harnesses(), stored).map(drop) };
-        super::routing::resolve_recorded(self.harnesses(), recorded)?;
-        if recorded == stored { Ok(()) } else { refuse_pinned(self.harnesses(), stored, recorded) }
+    async fn open_gate_harness(&self, state: &SessionState) -> Result<Option<String>, HostError> {
+        if !state.projection().has_approvals() {
+            return Ok(None);
+        }
+        let log = self.logs.load(state).await?;
+        let checked = log.index.check_approvals().map_err(HostError::Evidence);
+        let recorded = log.index.open_gate_harness().map(str::to_owned);
+        self.logs.keep(state.uid(), log);
+        checked.map(|()| recorded)
     }
 }

@@ -7,10 +7,11 @@ use store::{KeyValue, TransactError, Transaction};
 use wire::{ContentHash, Event, Hasher, LogRecord};
 
 use crate::batch::{Batch, Packer};
-use crate::error::{AppendError, TooLarge, refuse};
+use crate::error::{AppendError, Corrupt, TooLarge, refuse};
 use crate::keys::SessionKeys;
 use crate::projection::MAX_ID_BYTES;
 use crate::rows::Head;
+use crate::sessions::Relisted;
 use crate::{Fence, Projection, Seq};
 
 /// The rows of an append, and the head that it leads to. A function of the head before it and of the events alone, so
@@ -22,6 +23,8 @@ pub(crate) struct Draft {
     hashes: Vec<ContentHash>,
     head: Head,
     head_row: KeyValue,
+    /// The session's place among those that wait for an approval, if it changes.
+    relisted: Option<Box<Relisted>>,
 }
 
 #[derive(Debug)]
@@ -48,6 +51,7 @@ impl Draft {
     /// Lays out events whose content hashes are known.
     pub(crate) fn lay_out(keys: &SessionKeys, head: &Head, events: &[Event], hashes: Vec<ContentHash>) -> Self {
         let before = Position { last_seq: head.last_seq, hash: head.hash };
+        let (pending, pending_since) = (head.projection.pending_approval(), head.pending_since);
         let mut head = head.clone();
         let mut packer = Packer::new(keys, head.fence, head.writer);
         for (event, hash) in events.iter().zip(&hashes) {
@@ -56,8 +60,10 @@ impl Draft {
             head.projection.apply(head.last_seq, event);
             head.hash = Some(*hash);
         }
+        head.note_pending(pending.as_ref());
         let head_row = KeyValue { key: keys.head(), value: head.encode() };
-        Self { before, rows: packer.finish(), hashes, head, head_row }
+        let relisted = Relisted::of(keys, pending_since, head.pending_since).map(Box::new);
+        Self { before, rows: packer.finish(), hashes, head, head_row, relisted }
     }
 
     /// The head that the log must have.
@@ -85,9 +91,13 @@ impl Draft {
     }
 
     /// Writes everything.
-    pub(crate) fn write(&self, transaction: &mut Transaction) {
+    pub(crate) async fn write<E: From<Corrupt>>(&self, transaction: &mut Transaction) -> Result<(), TransactError<E>> {
         for row in self.rows.iter().chain([&self.head_row]) {
             transaction.set(&row.key, &row.value);
+        }
+        match &self.relisted {
+            Some(relisted) => relisted.write(transaction).await,
+            None => Ok(()),
         }
     }
 

@@ -94,7 +94,7 @@ impl Claim {
         }
         let minted = head.minted(self.token, self.now);
         let draft = Draft::prepare(&self.keys, &minted, &self.events, self.now).map_err(refuse)?;
-        draft.write(transaction);
+        draft.write(transaction).await?;
         Ok(Outcome::Taken(draft))
     }
 

@@ -1,4 +1,4 @@
-mod events;
+pub(crate) mod events;
 mod oracle;
 
 use proptest::prelude::*;

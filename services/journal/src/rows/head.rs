@@ -6,7 +6,7 @@ use wire::ContentHash;
 
 use super::{decode, decode_hash};
 use crate::error::Corrupt;
-use crate::{Fence, Projection, Seq};
+use crate::{Fence, PendingApproval, Projection, Seq};
 
 /// Tells one writer from all others, whatever fence they believe to hold: by it a mint or an append whose commit went
 /// unanswered recognises itself.
@@ -39,6 +39,9 @@ pub(crate) struct Head {
     /// Unix nanoseconds.
     pub(crate) update_time: i64,
     pub(crate) projection: Projection,
+    /// When the session began to wait for the approval that its projection tells of, in Unix nanoseconds: its place in
+    /// the listing of those that wait. `None` where it is not listed.
+    pub(crate) pending_since: Option<i64>,
 }
 
 impl Head {
@@ -51,7 +54,18 @@ impl Head {
             writer: WriterToken::NOBODY,
             update_time: now,
             projection: Projection::default(),
+            pending_since: None,
         }
+    }
+
+    /// Notes the pending approval after an append to a log at which `before` was pending.
+    pub(crate) fn note_pending(&mut self, before: Option<&PendingApproval>) {
+        let after = self.projection.pending_approval();
+        self.pending_since = match &after {
+            None => None,
+            Some(_) if after.as_ref() == before => self.pending_since,
+            Some(_) => Some(self.update_time),
+        };
     }
 
     /// The same head under the next fence.
@@ -67,6 +81,7 @@ impl Head {
             writer: self.writer.get(),
             update_time: self.update_time,
             projection: Some(self.projection.clone()),
+            pending_since: self.pending_since,
         }
         .encode_to_vec()
         .into()
@@ -81,6 +96,7 @@ impl Head {
             writer: WriterToken(row.writer),
             update_time: row.update_time,
             projection: row.projection.unwrap_or_default(),
+            pending_since: row.pending_since,
         })
     }
 }
@@ -99,6 +115,8 @@ struct HeadRow {
     update_time: i64,
     #[prost(message, optional, tag = "6")]
     projection: Option<Projection>,
+    #[prost(int64, optional, tag = "7")]
+    pending_since: Option<i64>,
 }
 
 #[cfg(test)]
@@ -111,6 +129,7 @@ mod tests {
             last_seq: Seq::stored(7),
             hash: Some(ContentHash::from_bytes([9; 32])),
             fence: Fence::stored(3),
+            pending_since: Some(0),
             ..Head::empty(1_700_000_000_000_000_000)
         };
         let minted = head.minted(WriterToken(u64::MAX), 5);

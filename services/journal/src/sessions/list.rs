@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::{MAX_PROJECT_BYTES, SessionState, read_state};
 use crate::error::{Corrupt, JournalError, refuse};
-use crate::keys::{Listed, listing_range};
+use crate::keys::{Listed, Listing};
 use crate::{Journal, SessionUid};
 
 const CORRUPT: Corrupt = Corrupt { what: "session list" };
@@ -53,17 +53,17 @@ impl ListToken {
     pub fn decode(token: &str) -> Result<Self, InvalidPageToken> {
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| InvalidPageToken)?;
         let nul = bytes.iter().position(|&byte| byte == 0).ok_or(InvalidPageToken)?;
-        let create_time = str::from_utf8(&bytes[..nul]).ok().and_then(|text| text.parse().ok());
+        let time = str::from_utf8(&bytes[..nul]).ok().and_then(|text| text.parse().ok());
         let mut uid = String::from_utf8_lossy(&bytes[nul + 1..]).into_owned();
         // No session has so long a uid, so what is cut off decides nothing, and the position always fits into a key.
         uid.truncate(uid.floor_char_boundary(SessionUid::MAX_BYTES + MAX_UTF8_BYTES));
-        Ok(Self(Listed { create_time: create_time.ok_or(InvalidPageToken)?, uid }))
+        Ok(Self(Listed { time: time.ok_or(InvalidPageToken)?, uid }))
     }
 
     /// The token as callers see it.
     #[must_use]
     pub fn encode(&self) -> String {
-        URL_SAFE_NO_PAD.encode(format!("{}\0{}", self.0.create_time, self.0.uid))
+        URL_SAFE_NO_PAD.encode(format!("{}\0{}", self.0.time, self.0.uid))
     }
 }
 
@@ -91,10 +91,22 @@ impl Journal {
     /// # Errors
     /// [`JournalError`].
     pub async fn list(&self, project: &str, page: PageRequest) -> Result<SessionPage, JournalError> {
+        self.page(Listing::All, project, page).await
+    }
+
+    /// A page of the sessions of `project` that wait for an approval, those first that began to wait last.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub async fn list_pending(&self, project: &str, page: PageRequest) -> Result<SessionPage, JournalError> {
+        self.page(Listing::Pending, project, page).await
+    }
+
+    async fn page(&self, listing: Listing, project: &str, page: PageRequest) -> Result<SessionPage, JournalError> {
         if project.len() > MAX_PROJECT_BYTES {
             return Ok(SessionPage { sessions: Vec::new(), next: None });
         }
-        let range = listing_range(project, page.after.as_ref().map(|token| &token.0));
+        let range = listing.range(project, page.after.as_ref().map(|token| &token.0));
         let page = self
             .store
             .transact(|transaction, _| {

@@ -9,7 +9,7 @@ use wire::{
     ToolResult,
 };
 
-pub(super) fn start(execution: &str, input_count: impl Into<Option<i64>>) -> Event {
+pub(crate) fn start(execution: &str, input_count: impl Into<Option<i64>>) -> Event {
     let start = ExecutionStart { input_count: input_count.into(), ..ExecutionStart::default() };
     Event::new(EventKind::EventExecutionStart, Body::ExecutionStart(start)).of_execution(execution)
 }
@@ -36,11 +36,11 @@ pub(super) fn call(execution: &str, id: &str, key: &str, mediation: Mediation) -
     Event::new(EventKind::EventToolCall, Body::Tool(call)).of_execution(execution)
 }
 
-pub(super) fn gated(execution: &str, id: &str) -> Event {
+pub(crate) fn gated(execution: &str, id: &str) -> Event {
     call(execution, id, "key", Mediation::RequiresApproval)
 }
 
-pub(super) fn request(execution: &str, id: &str) -> Event {
+pub(crate) fn request(execution: &str, id: &str) -> Event {
     let request = ApprovalRequest { tool_call_id: id.to_owned(), ..ApprovalRequest::default() };
     Event::new(EventKind::EventApprovalRequest, Body::Approval(request)).of_execution(execution)
 }
@@ -104,7 +104,7 @@ enum Odd {
     Lifecycle(i32),
 }
 
-pub(super) fn log() -> impl Strategy<Value = Vec<Event>> {
+pub(crate) fn log() -> impl Strategy<Value = Vec<Event>> {
     (any::<bool>(), proptest::collection::vec(step(), 0..14)).prop_map(|(legacy, steps)| {
         let mut script = Script { turn: u8::from(!legacy), ..Script::default() };
         steps.into_iter().for_each(|step| script.play(step));
