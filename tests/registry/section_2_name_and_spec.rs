@@ -122,6 +122,15 @@ async fn no_unknown_field_at_any_depth_of_a_spec_is_accepted() {
 }
 
 #[tokio::test]
+async fn bytes_that_are_no_request_are_the_callers_fault() {
+    let world = World::new().await;
+    let truncated = RawRequest { name: "h".into(), spec: b"\x0a\x7f".to_vec(), new_option: false };
+    assert_eq!(refused(register_raw(&world.operator, truncated).await), Code::InvalidArgument);
+    let wrong_type = RawRequest { name: "h".into(), spec: b"\x08\x01".to_vec(), new_option: false };
+    assert_eq!(refused(register_raw(&world.operator, wrong_type).await), Code::InvalidArgument);
+}
+
+#[tokio::test]
 async fn the_canonical_form_has_at_most_4096_bytes() {
     let world = World::new().await;
     let mut operator = world.operator.clone();
