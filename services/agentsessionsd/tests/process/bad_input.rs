@@ -93,7 +93,12 @@ async fn page_tokens_of_others_are_refused_and_odd_page_sizes_are_not() {
         api.create("echo").await;
     }
     let mut list = async |page_size: i32, page_token: &str, project: &str| {
-        let request = ListSessionsRequest { project: project.into(), page_size, page_token: page_token.into() };
+        let request = ListSessionsRequest {
+            project: project.into(),
+            page_size,
+            page_token: page_token.into(),
+            ..Default::default()
+        };
         api.client.list_sessions(request).await.map(Response::into_inner)
     };
     for token in [FOREIGN_TOKEN, "%", "\u{fffd}", &"A".repeat(10_000)] {

@@ -160,7 +160,12 @@ impl Hostile {
             0 => ("/agentsessions.v1.Sessions/CreateSession", self.create().encode_to_vec()),
             1 => ("/agentsessions.v1.Sessions/GetSession", GetSessionRequest { uid: self.session() }.encode_to_vec()),
             2 => {
-                let list = ListSessionsRequest { project: self.text(), page_size: self.int(), page_token: self.text() };
+                let list = ListSessionsRequest {
+                    project: self.text(),
+                    page_size: self.int(),
+                    page_token: self.text(),
+                    ..Default::default()
+                };
                 ("/agentsessions.v1.Sessions/ListSessions", list.encode_to_vec())
             }
             3 => {
