@@ -7,7 +7,9 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
 
-use crate::ctl::Ctl;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::ctl::{Ctl, ended};
 
 /// Longest wait for anything.
 const BOUND: Duration = Duration::from_secs(30);
@@ -66,4 +68,21 @@ fn streamed_text_appears_as_it_arrives_and_records_start_on_their_own_line() {
     stdout.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "two\nseq=4   EVENT_OUTPUT  assistant: one, two\nseq=5   EVENT_END\n");
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn an_interrupted_turn_is_recorded_as_such_before_the_command_ends() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let ctl = Ctl::new();
+    let session = ctl.ok(&["create", "--harness", "chat", "--model", "m"]);
+    let args = ["exec", "--session", session.trim(), "--input", "hi", "--model", "m", "--model-base-url", &url];
+    let child = ctl.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+
+    let _unfinished = begin_answer(listener);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let ended = ended(&child.wait_with_output().unwrap());
+    assert_eq!((ended.code, ended.stderr.as_str()), (130, "agentctl: interrupted\n"));
+    let log = ctl.ok(&["replay", "--session", session.trim()]);
+    assert!(log.ends_with("seq=3   EVENT_MODEL_CALL\nseq=4   EVENT_ERROR\n"), "{log}");
 }
