@@ -10,6 +10,9 @@ mod keeper;
 mod readers;
 mod stats;
 mod table;
+#[cfg(test)]
+mod tests;
+mod turn;
 mod writer;
 
 use std::path::Path;
@@ -17,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use async_trait::async_trait;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 pub use file::OpenError;
 pub use stats::Stats;
@@ -27,6 +30,7 @@ use keeper::{Keeper, Signal};
 use readers::{Lease, Readers};
 use stats::Counters;
 use table::Table;
+use turn::Turn;
 use writer::{Request, Writer};
 
 use crate::optimistic::{Backend, Commit, Optimistic};
@@ -58,6 +62,7 @@ struct Shared {
     watches: Arc<Watches>,
     counters: Arc<Counters>,
     writer: mpsc::Sender<Request>,
+    queue_bytes: Semaphore,
     keeper: Arc<Signal>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -75,10 +80,12 @@ impl Embedded {
             watches: Arc::default(),
             counters: Arc::default(),
             writer,
+            queue_bytes: Semaphore::new(writer::QUEUE_BYTES as usize),
             keeper: Arc::default(),
             threads: Mutex::default(),
         };
-        let writer = shared.writer_state(file.writer().map_err(|source| file.sqlite(source))?, requests);
+        let turn = file.turn().map_err(|source| file.io(source))?;
+        let writer = shared.writer_state(file.writer().map_err(|source| file.sqlite(source))?, turn, requests);
         let keeper = shared.keeper_state(file.writer().map_err(|source| file.sqlite(source))?);
         let start = |name: &str, run: Box<dyn FnOnce() + Send>| {
             thread::Builder::new().name(name.into()).spawn(run).map_err(|source| file.io(source))
@@ -98,6 +105,7 @@ impl Embedded {
     pub async fn close(&self) {
         self.shared.readers.close();
         self.shared.keeper.stop();
+        self.shared.queue_bytes.close();
         // An error means that the writer has stopped already.
         let _ = self.shared.writer.send(Request::Close).await;
         let threads = std::mem::take(&mut *self.shared.lock_threads());
@@ -109,10 +117,10 @@ impl Embedded {
 }
 
 impl Shared {
-    fn writer_state(&self, table: Table, requests: mpsc::Receiver<Request>) -> Writer {
+    fn writer_state(&self, table: Table, turn: Turn, requests: mpsc::Receiver<Request>) -> Writer {
         let (watches, counters, keeper) =
             (Arc::clone(&self.watches), Arc::clone(&self.counters), Arc::clone(&self.keeper));
-        Writer::new(table, requests, watches, counters, keeper)
+        Writer::new(table, turn, requests, watches, counters, keeper)
     }
 
     fn keeper_state(&self, table: Table) -> Keeper {
@@ -145,10 +153,14 @@ impl Backend for Shared {
     }
 
     async fn commit(&self, commit: Commit) -> Result<Option<Versionstamp>, CommitError> {
+        let bytes = u32::try_from(commit.bytes).unwrap_or(u32::MAX).min(writer::QUEUE_BYTES);
+        let Ok(_place) = self.queue_bytes.acquire_many(bytes).await else {
+            return Err(closed().into());
+        };
         let (answer, outcome) = oneshot::channel();
         let request = Request::Commit(Box::new(commit), answer);
         if self.writer.send(request).await.is_err() {
-            return Err(StoreError::Unavailable("store is closed".into()).into());
+            return Err(closed().into());
         }
         // The writer answers everything it takes, unless it dies.
         outcome.await.unwrap_or(Err(CommitError::Unknown))
@@ -161,6 +173,10 @@ impl Backend for Shared {
     fn watches_armed(&self) {
         self.keeper.watches_armed();
     }
+}
+
+fn closed() -> StoreError {
+    StoreError::Unavailable("store is closed".into())
 }
 
 impl Drop for Shared {

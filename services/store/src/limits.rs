@@ -42,6 +42,10 @@ pub(crate) fn check_range(range: &KeyRange) -> Result<(), StoreError> {
 pub(crate) struct Size(usize);
 
 impl Size {
+    pub(crate) fn bytes(&self) -> usize {
+        self.0
+    }
+
     pub(crate) fn add_write(&mut self, key: usize, value: usize) -> Result<(), StoreError> {
         self.add(key + value + 2 * key + 1)
     }

@@ -47,6 +47,8 @@ pub(crate) trait Snapshot: Send + Sync {
 pub(crate) struct Commit {
     pub(crate) reads: Reads,
     pub(crate) writes: Writes,
+    /// Its size, as the limits count it.
+    pub(crate) bytes: usize,
 }
 
 /// A transaction on `B`.
@@ -165,6 +167,7 @@ impl<B: Backend> Optimistic<B> {
             return self.check_presumptions().await.map(|()| None);
         }
         self.snapshot = None;
+        self.commit.bytes = self.size.bytes();
         self.backend.commit(std::mem::take(&mut self.commit)).await
     }
 

@@ -4,20 +4,25 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use thiserror::Error;
 
 use super::table::{SCHEMA, Table};
+use super::turn::Turn;
 
 /// Marks a file as ours: "agss".
 const APPLICATION_ID: i32 = 0x6167_7373;
 /// The version of the file's tables.
 const FORMAT: i32 = 1;
 /// Longest wait for another process that writes.
-const BUSY_WAIT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_WAIT: Duration = Duration::from_secs(10);
 
+/// How long a process sleeps between two looks at a lock.
+const BUSY_POLL: Duration = Duration::from_micros(200);
+const BUSY_TRIES: i32 = (BUSY_WAIT.as_micros() / BUSY_POLL.as_micros()) as i32;
 /// Page cache of a connection that writes; negative, as SQLite wants it for KiB.
 const WRITER_CACHE_KIB: i64 = -64 * 1_024;
 /// Size to which the write-ahead log is cut when it starts anew. Writing over it is faster than growing it.
@@ -101,6 +106,11 @@ impl StoreFile {
         Ok(Table::new(connection))
     }
 
+    /// Where the processes that write to the store queue.
+    pub(super) fn turn(&self) -> io::Result<Turn> {
+        Turn::open(&self.path)
+    }
+
     /// A connection for reads.
     pub(super) fn reader(&self) -> rusqlite::Result<Table> {
         let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -109,8 +119,8 @@ impl StoreFile {
     }
 
     fn connect(&self, mode: OpenFlags) -> rusqlite::Result<Connection> {
-        let connection = Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        connection.busy_timeout(BUSY_WAIT)?;
+        let mut connection = Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_handler(Some(wait_for_lock))?;
         Ok(connection)
     }
 
@@ -161,6 +171,17 @@ impl StoreFile {
     pub(super) fn sqlite(&self, source: rusqlite::Error) -> OpenError {
         OpenError::Sqlite { path: self.path.clone(), source }
     }
+}
+
+/// Waits before SQLite tries a lock again, which it has done `tries` times. Returns whether to go on.
+///
+/// A group is written in well under a millisecond, so this looks more often than SQLite's own handler.
+fn wait_for_lock(tries: i32) -> bool {
+    let go_on = tries < BUSY_TRIES;
+    if go_on {
+        thread::sleep(BUSY_POLL);
+    }
+    go_on
 }
 
 /// By what an SQLite file is recognised.

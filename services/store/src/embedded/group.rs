@@ -3,7 +3,9 @@
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
+use super::file::BUSY_WAIT;
 use super::table::Table;
+use super::turn::Turn;
 use crate::limits::SYSTEM_PREFIX;
 use crate::optimistic::Commit;
 use crate::tree::{Tree, TreeMut};
@@ -46,10 +48,11 @@ impl GroupError {
 
 /// Applies those of `commits` whose reads hold, each on the effects of those before it, and commits them as one.
 pub(super) fn commit_group<'c>(
+    turn: &Turn,
     table: &mut Table,
     commits: impl Iterator<Item = &'c Commit>,
 ) -> Result<Vec<Outcome>, GroupError> {
-    let result = write_group(table, commits);
+    let result = write_group(turn, table, commits);
     if result.is_err()
         && let Err(error) = table.roll_back()
     {
@@ -58,11 +61,12 @@ pub(super) fn commit_group<'c>(
     result
 }
 
-fn write_group<'c>(table: &mut Table, commits: impl Iterator<Item = &'c Commit>) -> Result<Vec<Outcome>, GroupError> {
-    table.begin_write().map_err(|error| match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => GroupError::Locked,
-        _ => GroupError::Write(error),
-    })?;
+fn write_group<'c>(
+    turn: &Turn,
+    table: &mut Table,
+    commits: impl Iterator<Item = &'c Commit>,
+) -> Result<Vec<Outcome>, GroupError> {
+    begin(turn, table)?;
     let mut stamps = Stamps::default();
     let outcomes: Vec<Outcome> = commits
         .map(|commit| judge(table, commit, &mut stamps))
@@ -79,6 +83,14 @@ fn write_group<'c>(table: &mut Table, commits: impl Iterator<Item = &'c Commit>)
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => Err(GroupError::Write(error)),
         Err(error) => Err(GroupError::Commit(error)),
     }
+}
+
+fn begin(turn: &Turn, table: &Table) -> Result<(), GroupError> {
+    let _next = turn.wait(BUSY_WAIT);
+    table.begin_write().map_err(|error| match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => GroupError::Locked,
+        _ => GroupError::Write(error),
+    })
 }
 
 fn judge(table: &mut Table, commit: &Commit, stamps: &mut Stamps) -> rusqlite::Result<Outcome> {

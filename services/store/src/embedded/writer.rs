@@ -8,18 +8,24 @@ use super::group::{Outcome, commit_group};
 use super::keeper::Signal;
 use super::stats::Counters;
 use super::table::Table;
+use super::turn::Turn;
 use crate::optimistic::Commit;
 use crate::watches::Watches;
 use crate::{CommitError, Versionstamp};
 
-/// Most commits that may wait for the writer; whoever comes later waits for a place.
+/// Most commits that may wait for the writer, and how many bytes they may have together; whoever comes later waits for
+/// a place.
 pub(super) const QUEUE: usize = 4_096;
+pub(super) const QUEUE_BYTES: u32 = 64 << 20;
 /// Most commits in one group.
 const GROUP: usize = 1_024;
 
 /// How much longer the write-ahead log gets, in pages, before it is copied into the main file: longer copies fewer pages
 /// that change again soon, shorter keeps the log in the cache of the operating system.
 const CHECKPOINT_FRAMES: u32 = 4_000;
+
+/// How many groups are written between two looks at the length of the write-ahead log.
+const WAL_LOOK_GROUPS: u32 = 16;
 
 /// What a transaction is told.
 pub(super) type Answer = Result<Option<Versionstamp>, CommitError>;
@@ -38,6 +44,7 @@ pub(super) enum Request {
 /// The state of the writer thread.
 pub(super) struct Writer {
     table: Table,
+    turn: Turn,
     requests: mpsc::Receiver<Request>,
     watches: Arc<Watches>,
     counters: Arc<Counters>,
@@ -50,11 +57,19 @@ pub(super) struct Writer {
 /// Decides when the write-ahead log is long enough to be copied.
 #[derive(Debug, Default)]
 struct WalGrowth {
+    /// Groups since the length was looked at.
+    groups: u32,
     /// Its length when that was last found, or 0 when it has started anew since.
     copied_at: u32,
 }
 
 impl WalGrowth {
+    /// Whether it is time to look at the length.
+    fn count_group(&mut self) -> bool {
+        self.groups = (self.groups + 1) % WAL_LOOK_GROUPS;
+        self.groups == 0
+    }
+
     /// Whether the log, of this length, should be copied now.
     fn wants_copy(&mut self, frames: u32) -> bool {
         if frames < self.copied_at {
@@ -71,12 +86,14 @@ impl WalGrowth {
 impl Writer {
     pub(super) fn new(
         table: Table,
+        turn: Turn,
         requests: mpsc::Receiver<Request>,
         watches: Arc<Watches>,
         counters: Arc<Counters>,
         keeper: Arc<Signal>,
     ) -> Self {
-        Self { table, requests, watches, counters, keeper, seen_version: None, wal: WalGrowth::default() }
+        let seen_version = table.data_version().ok();
+        Self { table, turn, requests, watches, counters, keeper, seen_version, wal: WalGrowth::default() }
     }
 
     /// Serves requests until the store is closed.
@@ -104,7 +121,7 @@ impl Writer {
     }
 
     fn commit(&mut self, group: Vec<(Box<Commit>, oneshot::Sender<Answer>)>) {
-        match commit_group(&mut self.table, group.iter().map(|(commit, _)| &**commit)) {
+        match commit_group(&self.turn, &mut self.table, group.iter().map(|(commit, _)| &**commit)) {
             Ok(outcomes) => {
                 self.answer(group, outcomes);
                 self.watch_wal();
@@ -138,6 +155,9 @@ impl Writer {
     }
 
     fn watch_wal(&mut self) {
+        if !self.wal.count_group() {
+            return;
+        }
         match self.table.wal_frames() {
             Ok(frames) if self.wal.wants_copy(frames) => self.keeper.checkpoint(),
             Ok(_) => {}

@@ -1,0 +1,115 @@
+//! Files that are opened, created or refused.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use rusqlite::Connection;
+
+use super::{Place, get, set};
+use crate::embedded::{Embedded, EmbeddedOptions, OpenError};
+
+fn refusal(place: &Place) -> String {
+    let before = fs::read(place.path()).expect("read");
+    let error = Embedded::open(place.path(), EmbeddedOptions::default()).err().expect("refusal");
+    assert_eq!(fs::read(place.path()).expect("read"), before, "the file was changed");
+    error.to_string()
+}
+
+#[tokio::test]
+async fn what_was_committed_is_there_after_reopening() {
+    let place = Place::new();
+    let engine = place.open();
+    set(&engine, b"k", b"v").await.expect("commit");
+    engine.close().await;
+    assert_eq!(get(&place.open(), b"k").await.as_deref(), Some(&b"v"[..]));
+}
+
+#[tokio::test]
+async fn closing_leaves_one_file_to_copy() {
+    let place = Place::new();
+    let engine = place.open();
+    set(&engine, b"k", b"v").await.expect("commit");
+    engine.close().await;
+    let left: Vec<_> = fs::read_dir(place.directory.path()).expect("list").map(|entry| entry.expect("entry")).collect();
+    let with_content: Vec<_> = left.iter().filter(|entry| entry.metadata().expect("metadata").len() > 0).collect();
+    assert_eq!(with_content.len(), 1, "{left:?}");
+}
+
+#[tokio::test]
+async fn a_store_is_readable_by_its_owner_only() {
+    let place = Place::new();
+    let engine = place.open();
+    set(&engine, b"k", b"v").await.expect("commit");
+    for entry in fs::read_dir(place.directory.path()).expect("list") {
+        let entry = entry.expect("entry");
+        let mode = entry.metadata().expect("metadata").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", entry.file_name());
+    }
+}
+
+#[test]
+fn a_commit_is_synced_before_it_returns() {
+    let place = Place::new();
+    let table = place.file().writer().expect("writer");
+    let synchronous: i64 =
+        table.connection().pragma_query_value(None, "synchronous", |row| row.get(0)).expect("synchronous");
+    let journal: String =
+        table.connection().pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("journal_mode");
+    assert_eq!((synchronous, journal.as_str()), (2, "wal"), "2 stands for FULL");
+}
+
+#[test]
+fn many_may_create_one_store_at_once() {
+    let place = Place::new();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| place.file().writer().expect("writer").wal_frames().expect("wal"));
+        }
+    });
+}
+
+#[test]
+fn journal_of_another_session_host_is_refused() {
+    let place = Place::new();
+    let connection = Connection::open(place.path()).expect("create");
+    connection
+        .execute_batch("CREATE TABLE sessions (uid TEXT); CREATE TABLE events (seq INTEGER); PRAGMA user_version = 2;")
+        .expect("tables");
+    drop(connection);
+    let message = refusal(&place);
+    assert!(message.contains("journal of another session host (version 2)"), "{message}");
+}
+
+#[test]
+fn database_of_another_program_is_refused() {
+    let place = Place::new();
+    let connection = Connection::open(place.path()).expect("create");
+    connection.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE photos (id INTEGER);").expect("tables");
+    drop(connection);
+    let message = refusal(&place);
+    assert!(message.contains("another program") && message.contains("photos"), "{message}");
+}
+
+#[test]
+fn other_format_is_refused() {
+    let place = Place::new();
+    place.file().writer().expect("writer").connection().pragma_update(None, "user_version", 99).expect("update");
+    let message = refusal(&place);
+    assert!(message.contains("format 99"), "{message}");
+}
+
+#[test]
+fn file_that_is_no_database_is_refused() {
+    let place = Place::new();
+    fs::write(place.path(), b"a text that is long enough to be mistaken for a header, but is none at all")
+        .expect("write");
+    let message = refusal(&place);
+    assert!(message.contains("no SQLite file"), "{message}");
+}
+
+#[test]
+fn missing_directory_is_reported() {
+    let place = Place::new();
+    let error = Embedded::open(place.directory.path().join("none/store"), EmbeddedOptions::default()).err();
+    assert!(matches!(error, Some(OpenError::Io { .. })), "{error:?}");
+}
