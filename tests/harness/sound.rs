@@ -3,8 +3,8 @@
 use harness::conformance::{Plan, Verdict};
 use harness::{Chat, Echo};
 
-use super::actors::{check_harness, failed, names, skipped};
 use super::example::Conformance;
+use super::suite::{check_harness, failed, names, skipped};
 
 #[tokio::test]
 async fn example_harness_passes_every_check() {

@@ -1,14 +1,11 @@
-//! Harnesses on loopback, written with the SDK or by hand, and the suite that checks them.
+//! A harness written by hand, which can do everything wrong.
 
-use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use env::{TaskKind, Tasks};
 use futures::future::BoxFuture;
 use futures::{Stream, StreamExt};
-use harness::conformance::{Plan, Suite, Verdict, checks};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -23,11 +20,15 @@ use wire::{
     ModelCall, ToolCall,
 };
 
-/// A harness written by hand checks nothing by itself.
+use crate::TOOL;
+
+/// What a harness does with one stream.
 pub type Acting = BoxFuture<'static, ()>;
 
-/// What a harness written by hand has in its hands.
+/// One stream, from the harness's side. Nothing is checked and nothing is done by itself. Dropping it ends the stream
+/// well.
 pub struct Talk {
+    /// The execution id that goes on every event.
     pub execution: String,
     frames: Streaming<ControllerFrame>,
     events: mpsc::Sender<Result<Event, Status>>,
@@ -51,23 +52,27 @@ impl Talk {
         !self.events.is_closed()
     }
 
+    /// Sends an event of this execution.
     pub async fn say(&mut self, kind: EventKind, body: Body) {
         self.say_event(Event::new(kind, body).of_execution(self.execution.as_str())).await;
     }
 
+    /// Sends an event as it is.
     pub async fn say_event(&mut self, event: Event) {
         drop(self.events.send(Ok(event)).await);
     }
 
+    /// Asks for a completion.
     pub async fn ask_model(&mut self) {
         self.say(EventKind::EventModelCall, Body::Model(ModelCall { id: "m".into(), ..ModelCall::default() })).await;
     }
 
+    /// Asks for a tool call with a key of its own.
     pub async fn ask_tool(&mut self, id: &str, mediation: Mediation) {
         let key = format!("{}/{id}", self.execution);
         let call = ToolCall {
             id: id.into(),
-            tool: "t".into(),
+            tool: TOOL.into(),
             mediation: mediation.into(),
             idempotency_key: key,
             ..ToolCall::default()
@@ -75,24 +80,26 @@ impl Talk {
         self.say(EventKind::EventToolCall, Body::Tool(call)).await;
     }
 
+    /// Acknowledges a park.
     pub async fn park(&mut self, reference: ApprovalRef) {
         self.say(EventKind::EventParked, Body::Parked(reference)).await;
     }
 
+    /// Sends END without a reason.
     pub async fn end(&mut self, state: &str) {
         self.say(EventKind::EventEnd, Body::End(HarnessEnd { state: state.into(), error: None })).await;
     }
 }
 
 /// A harness that is a function of its stream.
-struct Act(fn(Talk) -> Acting);
+struct Act(Arc<dyn Fn(Talk) -> Acting + Send + Sync>);
 
 #[tonic::async_trait]
 impl wire::harness_server::Harness for Act {
     type ConnectStream = Pin<Box<dyn Stream<Item = Result<Event, Status>> + Send>>;
 
     async fn describe(&self, _: Request<DescribeRequest>) -> Result<Response<HarnessDescriptor>, Status> {
-        Ok(Response::new(HarnessDescriptor { id: "flawed".into(), ..HarnessDescriptor::default() }))
+        Ok(Response::new(HarnessDescriptor { id: "raw".into(), ..HarnessDescriptor::default() }))
     }
 
     async fn connect(
@@ -107,11 +114,20 @@ impl wire::harness_server::Harness for Act {
     }
 }
 
-fn background(task: impl Future<Output = ()> + Send + 'static) {
-    Tasks::default().spawn("test", TaskKind::Background, task);
+/// Serves a harness that does `act` with each stream; returns its address.
+pub async fn serve_raw(act: impl Fn(Talk) -> Acting + Send + Sync + 'static) -> String {
+    let service = HarnessServer::new(Act(Arc::new(act)))
+        .max_decoding_message_size(usize::MAX)
+        .max_encoding_message_size(usize::MAX);
+    serve_router(Server::builder().add_service(service)).await
 }
 
-async fn serve(router: Router) -> String {
+/// Serves a harness written with the SDK; returns its address.
+pub async fn serve_harness(harness: impl sdk::Harness) -> String {
+    serve_router(sdk::router(Arc::new(harness), sdk::MAX_MESSAGE_BYTES)).await
+}
+
+async fn serve_router(router: Router) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     let listener = sdk::Listener::from(listener);
@@ -119,53 +135,7 @@ async fn serve(router: Router) -> String {
     address
 }
 
-/// Makes every check on a harness written with the SDK.
-pub async fn check_harness(harness: impl sdk::Harness, plan: Plan) -> BTreeMap<&'static str, Verdict> {
-    check(serve(sdk::router(Arc::new(harness), sdk::MAX_MESSAGE_BYTES)).await, plan).await
-}
-
-/// Makes every check on a harness written by hand.
-pub async fn check_acting(act: fn(Talk) -> Acting) -> BTreeMap<&'static str, Verdict> {
-    check(serve_acting(act).await, impatient()).await
-}
-
-/// Makes one check on a harness written by hand.
-pub async fn check_one(name: &str, act: fn(Talk) -> Acting) -> Verdict {
-    let suite = meet(serve_acting(act).await, impatient()).await;
-    suite.run(checks().find(|check| check.name == name).expect("a check of this name")).await
-}
-
-fn impatient() -> Plan {
-    Plan { patience: Duration::from_millis(300), ..Plan::default() }
-}
-
-async fn serve_acting(act: fn(Talk) -> Acting) -> String {
-    let service = HarnessServer::new(Act(act)).max_decoding_message_size(sdk::MAX_MESSAGE_BYTES);
-    serve(Server::builder().add_service(service)).await
-}
-
-async fn meet(address: String, plan: Plan) -> Suite {
-    Suite::meet(address.parse().expect("an address"), plan).await.expect("a harness")
-}
-
-async fn check(address: String, plan: Plan) -> BTreeMap<&'static str, Verdict> {
-    let suite = meet(address, plan).await;
-    let mut verdicts = BTreeMap::new();
-    for check in checks() {
-        verdicts.insert(check.name, suite.run(check).await);
-    }
-    verdicts
-}
-
-/// The names of the checks with such a verdict.
-pub fn names(verdicts: &BTreeMap<&'static str, Verdict>, which: fn(&Verdict) -> bool) -> Vec<&'static str> {
-    verdicts.iter().filter(|(_, verdict)| which(verdict)).map(|(name, _)| *name).collect()
-}
-
-pub fn failed(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Failed(_))
-}
-
-pub fn skipped(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Skipped(_))
+/// Runs `task` until the test's runtime ends.
+fn background(task: impl Future<Output = ()> + Send + 'static) {
+    Tasks::default().spawn("harness", TaskKind::Background, task);
 }

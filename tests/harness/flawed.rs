@@ -1,10 +1,11 @@
 //! Harnesses that do not.
 
+use support::{Acting, Talk};
 use wire::controller_frame::Frame;
 use wire::event::Body;
 use wire::{ApprovalRef, ApprovalRequest, EventKind, Mediation, Message, ToolCall};
 
-use super::actors::{Acting, Talk, check_acting, check_one, failed, names};
+use super::suite::{check_acting, check_one, failed, names};
 
 /// Believes whatever a host says, and does everything else right.
 fn credulous(mut talk: Talk) -> Acting {
