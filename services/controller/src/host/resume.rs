@@ -1,6 +1,8 @@
 //! Resume: finishes the interrupted turn of a session (execution.md §7.2, §7.3).
 
+use env::TaskKind;
 use journal::{ExecutionId, SessionState};
+use tokio::sync::oneshot;
 use wire::event::Body;
 use wire::{ApprovalRequest, Event, EventKind, ExecRequest, ResumeRequest, Session};
 
@@ -16,16 +18,28 @@ use crate::ports::TurnStart;
 use crate::turn::Turn;
 
 impl Host {
-    /// Runs the interrupted turn from its records, or only marks the session as resumed if none is pending.
+    /// Runs the interrupted turn from its records, or only marks the session as resumed if none is pending. The turn is
+    /// a task of its own: dropping the future interrupts it as a client that goes away does.
     ///
     /// # Errors
     /// What the order of checks in execution.md §7.2 refuses, a failed turn, or a lost race.
     pub async fn resume(&self, request: ResumeRequest, call: CallContext) -> Result<Session, HostError> {
+        let call = CallContext { cancelled: call.cancelled.child_token(), ..call };
+        let _client_gone = call.cancelled.clone().drop_guard();
+        let (outcome, ended) = oneshot::channel();
+        let host = self.clone();
+        self.parts.tasks.spawn("resume", TaskKind::Request, async move {
+            // A caller that is gone does not want to know.
+            let _ = outcome.send(host.run_resume(request, &call).await);
+        });
+        ended.await.unwrap_or(Err(HostError::Draining))
+    }
+
+    async fn run_resume(&self, request: ResumeRequest, call: &CallContext) -> Result<Session, HostError> {
         let known = self.session(&request.session).await?;
         let _guard = self.guards.try_take(known.uid())?;
         let state = self.state(known.uid()).await?;
-        let bounds = self.bounds(&call);
-        self.resume_guarded(&state, &call, &bounds, &mut Updates::none()).await?;
+        self.resume_guarded(&state, call, &self.bounds(call), &mut Updates::none()).await?;
         Ok(self.state(known.uid()).await?.to_wire())
     }
 
