@@ -5,7 +5,7 @@
 //! that needs an effect which the harness did not ask for is skipped, and says so: inputs, configuration and model
 //! answers that make the harness show it are part of the [`Plan`].
 //!
-//! The rules themselves are pure functions of what was said; only [`conversation`] talks to the harness.
+//! The rules themselves are pure functions of what was said; only `conversation` talks to the harness.
 
 mod asked;
 mod conversation;
