@@ -29,11 +29,14 @@ fn journal_bytes(directory: &Path) -> u64 {
         .sum()
 }
 
+/// Of so many forks the fastest counts, so that what else the machine does is left out.
+const FORKS: usize = 10;
+
 /// Forks 128 children a few times and returns the fastest, with the growth of the store by one fork.
 async fn fork_128(api: &mut Api, directory: &Path, session: &str) -> (std::time::Duration, u64) {
     let mut best = std::time::Duration::MAX;
     let mut growth = u64::MAX;
-    for _ in 0..3 {
+    for _ in 0..FORKS {
         let before = journal_bytes(directory);
         let started = Instant::now();
         assert_eq!(fork(api, session, 0, 128).await.len(), 128);
@@ -57,7 +60,7 @@ async fn fork_into_128_children_costs_the_same_for_a_long_log_as_for_a_short_one
     let (long_time, growth) = fork_128(&mut api, directory.path(), &long).await;
     println!("fork of a short log {short_time:?}, of a long one {long_time:?}, growth {growth} bytes");
     assert!(long_time.as_secs_f64() < 1.0, "{long_time:?}");
-    assert!(long_time < 2 * short_time + std::time::Duration::from_millis(10), "{long_time:?} against {short_time:?}");
+    assert!(long_time < 2 * short_time, "{long_time:?} against {short_time:?}");
     assert!(growth < 1 << 20, "{growth} bytes");
 }
 
