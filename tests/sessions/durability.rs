@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use support::{BOUND, NodeBuilder};
+use wire::SuspendRequest;
 
 #[tokio::test]
 async fn acknowledged_record_is_readable_after_every_process_was_killed() {
@@ -22,11 +23,11 @@ async fn acknowledged_record_is_readable_after_every_process_was_killed() {
     }
 }
 
-/// Follows the node's system calls while it creates sessions one after another: between the last write to the journal's
-/// log and the bytes that tell the client, the log is synchronised.
+/// Follows the node's system calls while it appends one record after another, each answered before the next is asked for:
+/// between the last write to the journal's log and the bytes that tell the client, the log is synchronised.
 #[tokio::test]
 async fn journal_is_synchronised_before_the_acknowledgement() {
-    const SESSIONS: usize = 20;
+    const RECORDS: usize = 20;
     if Command::new("strace").arg("-V").output().is_err() {
         println!("NOT RUN: strace is not installed");
         return;
@@ -34,7 +35,7 @@ async fn journal_is_synchronised_before_the_acknowledgement() {
     let directory = tempfile::tempdir().unwrap();
     let node = NodeBuilder::new(directory.path()).start().await;
     let mut api = node.api().await;
-    api.create("echo").await;
+    let session = api.create("echo").await.metadata.unwrap().uid;
 
     let trace = directory.path().join("trace");
     let mut strace = Command::new("strace")
@@ -45,8 +46,9 @@ async fn journal_is_synchronised_before_the_acknowledgement() {
         .spawn()
         .unwrap();
     wait_until_attached(&mut strace).await;
-    for _ in 0..SESSIONS {
-        api.create("echo").await;
+    for _ in 0..RECORDS {
+        let request = SuspendRequest { session: session.clone() };
+        api.client.suspend(request).await.unwrap();
     }
     rustix::process::kill_process(rustix::process::Pid::from_child(&strace), rustix::process::Signal::INT).unwrap();
     strace.wait().unwrap();
@@ -65,7 +67,8 @@ async fn journal_is_synchronised_before_the_acknowledgement() {
             answers += 1;
         }
     }
-    assert!(commits >= SESSIONS && answers >= SESSIONS, "not traced: {commits} commits, {answers} answers");
+    assert_eq!(api.log(&session).await.len(), RECORDS);
+    assert!(commits >= RECORDS && answers >= RECORDS, "not traced: {commits} commits, {answers} answers");
 }
 
 async fn wait_until_attached(strace: &mut std::process::Child) {
