@@ -10,7 +10,7 @@ use wire::{ExecRequest, LogRecord};
 
 /// The records of an uninterrupted turn of `chat`.
 const TURN: [EventKind; 5] = [EventExecutionStart, EventInput, EventModelCall, EventOutput, EventEnd];
-/// Its commits: {START, INPUT}, {MODEL_CALL}, {OUTPUT}, {END}. One more is never reached.
+/// Its commits: {START, INPUT}, {MODEL_CALL}, {OUTPUT}, {END}.
 const COMMITS: u32 = 4;
 
 fn node(directory: &Path, model: &ModelServer) -> NodeBuilder {
@@ -28,7 +28,7 @@ fn missing_calls(log: &[LogRecord], turn_start: usize) -> usize {
     usize::from(unanswered)
 }
 
-/// Commits of a node's first start, counted on a journal that exists: none. Of a turn: [`COMMITS`].
+/// Where a turn is cut, counted from the start of the node: on a journal that exists, starting commits nothing.
 struct Cut {
     failpoint: Failpoint,
     earlier_turns: usize,
@@ -108,4 +108,16 @@ async fn turn_cut_at_any_commit_is_resumed_without_a_lost_or_doubled_record() {
         println!("seed {seed}");
         cut_and_resume(seed).await;
     }
+}
+
+#[tokio::test]
+async fn turn_of_one_model_call_takes_four_commits() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = ModelServer::start().await;
+    let builder = node(directory.path(), &model);
+    let (session, _) = prepare(&builder, 0).await;
+
+    let node = builder.failpoint(Failpoint::BeforeCommit(COMMITS + 1)).start().await;
+    let (_, failure) = node.api().await.exec(request(&session)).await;
+    assert!(failure.is_none(), "a fifth commit was made: {failure:?}");
 }
