@@ -59,17 +59,26 @@ impl Driver<'_> {
     }
 
     async fn read(&self, connection: &mut dyn HarnessConnection) -> Input {
+        let input = self.hear(connection).await;
+        if matches!(input, Input::Closed) {
+            // Taken as success, since harnesses rely on it; their authors should still learn of it.
+            tracing::info!(session = %self.session, execution = %self.execution, "harness closed its stream without END");
+        }
+        input
+    }
+
+    async fn read_parked(&self, connection: &mut dyn HarnessConnection) -> Input {
+        tokio::time::timeout(PARK_TIMEOUT, self.hear(connection))
+            .await
+            .unwrap_or_else(|_elapsed| Input::HarnessFailed("it did not park in time".into()))
+    }
+
+    async fn hear(&self, connection: &mut dyn HarnessConnection) -> Input {
         match connection.next().await {
             Ok(Some(event)) => Input::Event { event, fresh_id: env::execution_id(self.env) },
             Ok(None) => Input::Closed,
             Err(failure) => failed(failure),
         }
-    }
-
-    async fn read_parked(&self, connection: &mut dyn HarnessConnection) -> Input {
-        tokio::time::timeout(PARK_TIMEOUT, self.read(connection))
-            .await
-            .unwrap_or_else(|_elapsed| Input::HarnessFailed("it did not park in time".into()))
     }
 
     async fn append(&mut self, events: Vec<Event>) -> Input {
