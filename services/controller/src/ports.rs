@@ -210,10 +210,17 @@ pub trait ToolExecutor: Send + Sync + 'static {
     async fn execute(&self, session: &SessionUid, call: &ToolCall) -> Result<ToolResult, ToolError>;
 }
 
-/// A tool call failed without a result. The text carries no arguments.
-#[derive(Debug, Error)]
-#[error("{0}")]
-pub struct ToolError(pub String);
+/// A tool call has no result.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub enum ToolError {
+    /// The operator lists no executor for this tool: nobody was asked, and a call that was approved may still be run
+    /// once one is listed (execution.md §9.6).
+    #[error("no executor is configured for this tool")]
+    NotConfigured,
+    /// The executor failed, perhaps after the effect. The text carries no arguments.
+    #[error("{0}")]
+    Failed(String),
+}
 
 impl ServedHarness {
     /// Acquires the placement and asks the harness what it is. The caller bounds the wait with [`DESCRIBE_TIMEOUT`].

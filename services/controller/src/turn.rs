@@ -205,7 +205,7 @@ impl Turn {
 
     /// Ends the turn, with an ERROR record where one is allowed.
     fn fail(&mut self, failure: TurnFailure) -> Action {
-        let unrecorded = matches!(failure, TurnFailure::NoExecutorForApproved | TurnFailure::OutOfStep);
+        let unrecorded = matches!(failure, TurnFailure::NoExecutorForApproved(_) | TurnFailure::OutOfStep);
         if self.sealed || unrecorded || self.mode == Mode::Replay {
             return Action::Finish(TurnEnd::Failed(failure));
         }

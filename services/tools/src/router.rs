@@ -70,8 +70,7 @@ impl Route {
 impl ToolExecutor for Router {
     async fn execute(&self, session: &SessionUid, call: &ToolCall) -> Result<ToolResult, ToolError> {
         let Some(route) = self.routes.get(&call.tool) else {
-            // As long as it likes: the name is the harness's.
-            return Err(ToolError(format!("no executor is configured for tool {:.100}", call.tool)));
+            return Err(ToolError::NotConfigured);
         };
         let start = Instant::now();
         let outcome = route.run(session, call).await;
@@ -82,7 +81,7 @@ impl ToolExecutor for Router {
             }
             Err(error) => tracing::warn!(executor, tool, elapsed = ?start.elapsed(), %error, "tool failed"),
         }
-        outcome.map_err(|error| ToolError(format!("{executor}: {error}")))
+        outcome.map_err(|error| ToolError::Failed(format!("{executor}: {error}")))
     }
 }
 

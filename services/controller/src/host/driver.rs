@@ -10,7 +10,7 @@ use wire::{Event, LogRecord, ModelCall, ToolCall};
 use super::context::Bounds;
 use super::updates::{Deltas, Updates};
 use crate::ports::{
-    HarnessChannel, HarnessConnection, HarnessFailure, HostFrame, ModelProvider, ToolExecutor, TurnStart,
+    HarnessChannel, HarnessConnection, HarnessFailure, HostFrame, ModelProvider, ToolError, ToolExecutor, TurnStart,
 };
 use crate::turn::{Action, Input, LostWriter, Refusal, Turn, TurnEnd};
 
@@ -107,12 +107,14 @@ impl Driver<'_> {
     }
 
     async fn call_tool(&self, call: &ToolCall) -> Input {
-        match self.tools {
-            None => Input::NoToolExecutor,
-            Some(tools) => match tools.execute(&self.session, call).await {
-                Ok(result) => Input::ToolAnswered(result),
-                Err(error) => Input::ToolFailed(error.0),
-            },
+        let outcome = match self.tools {
+            None => Err(ToolError::NotConfigured),
+            Some(tools) => tools.execute(&self.session, call).await,
+        };
+        match outcome {
+            Ok(result) => Input::ToolAnswered(result),
+            Err(ToolError::NotConfigured) => Input::NoToolExecutor(call.tool.clone()),
+            Err(ToolError::Failed(text)) => Input::ToolFailed(text),
         }
     }
 }

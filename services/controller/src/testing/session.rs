@@ -185,7 +185,7 @@ impl Session {
     fn execute(&mut self, call: &ToolCall) -> Input {
         *self.tool_calls.entry(call.idempotency_key.clone()).or_default() += 1;
         match &self.executor {
-            Executor::Missing => Input::NoToolExecutor,
+            Executor::Missing => Input::NoToolExecutor(call.tool.clone()),
             Executor::Fails => Input::ToolFailed("unreachable".into()),
             Executor::Answers(result) => Input::ToolAnswered(result.clone()),
         }

@@ -41,9 +41,9 @@ pub enum TurnFailure {
     /// A tool call asks for a mediation that a host does not do.
     #[error("tool call has mediation {0}; a host runs CONTROLLER_MEDIATED and REQUIRES_APPROVAL calls")]
     RefusedMediation(&'static str),
-    /// A mediated tool call, and no tool executor is configured here.
-    #[error("no tool executor is configured")]
-    NoToolExecutor,
+    /// A mediated tool call, and no executor is configured here for its tool. The name is as long as the harness likes.
+    #[error("no executor is configured for tool {0:.100}")]
+    NoToolExecutor(String),
     /// The tool executor failed without a result.
     #[error("tool executor failed: {0}")]
     Tool(String),
@@ -56,9 +56,9 @@ pub enum TurnFailure {
     /// The harness reported a result that only the host may record.
     #[error("harness reported the receipt of a gated call")]
     ApprovalReceiptReport,
-    /// A call was approved, and no tool executor is configured here; the decision stays usable.
-    #[error("no tool executor is configured for the approved call")]
-    NoExecutorForApproved,
+    /// A call was approved, and no executor is configured here for its tool; the decision stays usable.
+    #[error("no executor is configured for tool {0:.100} of the approved call")]
+    NoExecutorForApproved(String),
     /// The harness did not park as it was told; the gate stays open.
     #[error("harness did not park: {0}")]
     ParkFailed(&'static str),
@@ -146,7 +146,7 @@ impl TurnFailure {
             Self::ApprovalUnavailable
                 | Self::InvalidApprovalCall(_)
                 | Self::ApprovalReceiptReport
-                | Self::NoExecutorForApproved
+                | Self::NoExecutorForApproved(_)
         )
     }
 }

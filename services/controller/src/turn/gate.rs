@@ -91,7 +91,7 @@ impl Turn {
             Input::ToolFailed(error) => {
                 ToolResult { is_error: true, error, code: Code::ExecutorError.into(), ..ToolResult::default() }
             }
-            Input::NoToolExecutor => return Err(TurnFailure::NoExecutorForApproved),
+            Input::NoToolExecutor(tool) => return Err(TurnFailure::NoExecutorForApproved(tool)),
             other => return Err(unexpected(other)),
         };
         Ok(self.record_receipt(call_id, decided, result))

@@ -56,8 +56,8 @@ pub enum Input {
     ToolAnswered(ToolResult),
     /// The executor failed without a result.
     ToolFailed(String),
-    /// No tool executor is configured on this host.
-    NoToolExecutor,
+    /// No executor is configured on this host for the tool of this name.
+    NoToolExecutor(String),
     /// The turn must stop. Answers any action but [`Action::Append`] and [`Action::Finish`].
     Interrupted(Interruption),
 }

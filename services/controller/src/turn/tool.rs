@@ -73,7 +73,7 @@ impl Turn {
         match outcome {
             Input::ToolAnswered(result) => Ok(self.record_result(ToolResult { id: call_id, ..result })),
             Input::ToolFailed(text) => Err(TurnFailure::Tool(text)),
-            Input::NoToolExecutor => Err(TurnFailure::NoToolExecutor),
+            Input::NoToolExecutor(tool) => Err(TurnFailure::NoToolExecutor(tool)),
             other => Err(unexpected(other)),
         }
     }

@@ -37,7 +37,7 @@ async fn a_tool_that_failed_is_a_result_and_a_call_that_is_refused_an_error() {
     assert_eq!((failed.is_error, &*failed.error), (true, "there is no such city"));
     assert_eq!(failed.content, [Part::text("there is no such city")]);
     let refused = run(&executor, &call("refuse", &json!({"secret": 1}))).await.unwrap_err();
-    assert_eq!(refused.0, "executor: it refused the call (json-rpc -32602)");
+    assert_eq!(refused.to_string(), "executor: it refused the call (json-rpc -32602)");
 }
 
 #[tokio::test]

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use controller::ports::ToolError;
 use serde_json::json;
 use tools::{ExecutorConfig, Kind};
 
 use crate::endpoint::{Endpoint, Reply};
-use crate::setup::{call, config, error, executor, executors, run};
+use crate::setup::{call, config, executor, executors, run};
 
 #[tokio::test]
 async fn a_tool_that_no_executor_lists_is_refused_and_nobody_is_asked() {
     let endpoint = Endpoint::start([Reply::json(&json!({}))]).await;
     let executor = executor(endpoint.config());
     for tool in ["other", "Tool", "tool ", ""] {
-        assert_eq!(error(&executor, tool).await, format!("no executor is configured for tool {tool}"));
+        let refusal = run(&executor, &call(tool, &json!({}))).await.unwrap_err();
+        assert_eq!(refusal, ToolError::NotConfigured, "{tool}");
     }
     assert!(endpoint.requests().is_empty());
 }

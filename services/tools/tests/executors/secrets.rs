@@ -48,13 +48,13 @@ async fn credentials_arguments_and_answers_are_in_no_error_no_debug_output_and_n
     let http = executor(config);
     let arguments = json!({"secret": "argument-1"});
     for _ in 0..2 {
-        seen += &run(&http, &call("tool", &arguments)).await.unwrap_err().0;
+        seen += &run(&http, &call("tool", &arguments)).await.unwrap_err().to_string();
     }
     run(&http, &call("tool", &arguments)).await.unwrap();
     assert!(endpoint.requests().iter().all(|request| request.headers["authorization"] == TOKEN));
 
     let mcp = executor(ExecutorConfig { env: vec!["TOKEN".into()], ..peer(&["echo", "environment", "refuse"]) });
-    seen += &run(&mcp, &call("refuse", &arguments)).await.unwrap_err().0;
+    seen += &run(&mcp, &call("refuse", &arguments)).await.unwrap_err().to_string();
     for tool in ["echo", "environment"] {
         run(&mcp, &call(tool, &arguments)).await.unwrap();
     }

@@ -79,7 +79,7 @@ pub async fn run(executor: &Arc<dyn ToolExecutor>, call: &ToolCall) -> Result<To
 
 /// The error of a call without arguments.
 pub async fn error(executor: &Arc<dyn ToolExecutor>, tool: &str) -> String {
-    run(executor, &call(tool, &serde_json::json!({}))).await.unwrap_err().0
+    run(executor, &call(tool, &serde_json::json!({}))).await.unwrap_err().to_string()
 }
 
 /// The output of a call without arguments.

@@ -162,7 +162,7 @@ fn what_happens_to_an_approved_tool_is_told_in_its_receipt() {
 fn an_approved_call_without_executor_leaves_the_decision_usable() {
     let mut session = Session { executor: Executor::Missing, ..decided(true) };
     let failure = failure(session.resume(&[Ask::Gate("g")]));
-    assert_eq!(failure, TurnFailure::NoExecutorForApproved);
+    assert_eq!(failure, TurnFailure::NoExecutorForApproved("search".into()));
     assert!(failure.is_precondition());
     assert_eq!(session.events.len(), 5);
     session.executor = Executor::Fails;

@@ -50,7 +50,7 @@ fn outcome() -> impl Strategy<Value = Input> {
         Input::ModelFailed("500".into()),
         Input::ToolAnswered(result("t")),
         Input::ToolFailed("gone".into()),
-        Input::NoToolExecutor,
+        Input::NoToolExecutor("search".into()),
         Input::Interrupted(Interruption::Deadline),
     ];
     prop_oneof![event().prop_map(|event| Input::Event { event, fresh_id: "f".into() }), prop::sample::select(others),]

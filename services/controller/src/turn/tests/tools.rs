@@ -54,8 +54,10 @@ fn calls_that_are_refused_leave_only_an_error() {
 
 #[test]
 fn a_call_that_is_not_answered_stays_open() {
-    let table =
-        [(Executor::Missing, TurnFailure::NoToolExecutor), (Executor::Fails, TurnFailure::Tool("unreachable".into()))];
+    let table = [
+        (Executor::Missing, TurnFailure::NoToolExecutor("search".into())),
+        (Executor::Fails, TurnFailure::Tool("unreachable".into())),
+    ];
     for (executor, expected) in table {
         let mut session = Session { executor, ..Session::started() };
         assert_eq!(failure(session.run(&[Ask::Tool("t")])), expected);
