@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod approvals_torture;
 mod crash_cuts;
 mod durability;
 mod forks;

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use sdk::{Failure, Harness, Sink, Turn};
-use support::{Failpoint, NodeBuilder, TOOL, ToolServer, kinds, text};
-use tokio::net::TcpListener;
+use support::{Failpoint, NodeBuilder, TOOL, ToolServer, kinds, serve_harness, text};
 use tonic::Code;
 use wire::EventKind::{self, EventEnd, EventError, EventExecutionStart, EventInput, EventLifecycle};
 use wire::EventKind::{EventOutput, EventToolCall, EventToolResult};
@@ -39,15 +38,7 @@ impl Harness for Caller {
 
 /// A node that serves [`Caller`], and runs tools where `server` is given.
 async fn node(directory: &Path, server: Option<&ToolServer>) -> NodeBuilder {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    env::Tasks::default().spawn("harness", env::TaskKind::Background, async move {
-        sdk::serve(Caller, listener, std::future::pending()).await.unwrap();
-    });
-    let builder = NodeBuilder::new(directory)
-        .flag("--model", "none")
-        .flag("--model-base-url", "http://127.0.0.1:9")
-        .flag("--harness", format!("caller={address}"));
+    let builder = NodeBuilder::new(directory).harness("caller", &serve_harness(Caller).await);
     match server {
         Some(server) => server.node(builder, directory),
         None => builder,

@@ -5,7 +5,10 @@ mod model_server;
 mod node;
 mod operator;
 mod raw_harness;
+pub mod records;
 mod scale;
+mod scribe;
+mod scripted_harness;
 mod session;
 mod tool_server;
 
@@ -13,9 +16,11 @@ pub use harness_server::HarnessServer;
 pub use model_server::ModelServer;
 pub use node::{Failpoint, NodeBuilder, NodeProcess};
 pub use operator::{Operator, remote_spec};
-pub use raw_harness::{Acting, Talk, serve_harness, serve_raw};
+pub use raw_harness::{Acting, Describing, Talk, serve_described, serve_harness, serve_raw};
 pub use scale::{rounds, seeds};
-pub use session::{Api, connect, kinds, record, text};
+pub use scribe::Scribe;
+pub use scripted_harness::{Described, ScriptedHarness, Step, descriptor};
+pub use session::{Api, connect, decision, kinds, record, text};
 pub use tool_server::{TOOL, ToolServer};
 
 use std::path::PathBuf;

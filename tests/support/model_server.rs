@@ -1,9 +1,10 @@
 //! A chat-completions server on loopback that answers at once and counts its calls.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -17,6 +18,7 @@ use tokio::net::TcpListener;
 pub struct ModelServer {
     address: String,
     calls: Arc<AtomicUsize>,
+    refusing: Arc<AtomicBool>,
 }
 
 impl ModelServer {
@@ -25,17 +27,24 @@ impl ModelServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
         let address = listener.local_addr().expect("a bound listener has an address").to_string();
         let calls = Arc::new(AtomicUsize::new(0));
-        let app = Router::new().route("/chat/completions", post(complete)).with_state(Arc::clone(&calls));
+        let refusing = Arc::new(AtomicBool::new(false));
+        let state = (Arc::clone(&calls), Arc::clone(&refusing));
+        let app = Router::new().route("/chat/completions", post(complete)).with_state(state);
         Tasks::default().spawn("model server", TaskKind::Background, async move {
             axum::serve(listener, app).await.expect("the model server runs");
         });
-        Self { address, calls }
+        Self { address, calls, refusing }
     }
 
     /// What `--model-base-url` takes.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Whether requests are refused from now on.
+    pub fn set_refusing(&self, refusing: bool) {
+        self.refusing.store(refusing, Ordering::SeqCst);
     }
 
     /// Requests received so far.
@@ -45,9 +54,15 @@ impl ModelServer {
     }
 }
 
+/// What requests are answered by.
+type Answering = (Arc<AtomicUsize>, Arc<AtomicBool>);
+
 /// Streams `answer to <last message>` in two chunks.
-async fn complete(State(calls): State<Arc<AtomicUsize>>, Json(request): Json<Value>) -> Response {
+async fn complete(State((calls, refusing)): State<Answering>, Json(request): Json<Value>) -> Response {
     calls.fetch_add(1, Ordering::SeqCst);
+    if refusing.load(Ordering::SeqCst) {
+        return StatusCode::BAD_REQUEST.into_response();
+    }
     let question = request["messages"].as_array().and_then(|messages| messages.last());
     let question = question.and_then(|message| message["content"].as_str()).unwrap_or_default();
     let chunk = |delta: Value| format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta }] }));

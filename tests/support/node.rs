@@ -58,6 +58,13 @@ impl NodeBuilder {
         self.flag("--registry-addr", "127.0.0.1:0")
     }
 
+    /// Adds the harness at `address`, which asks no model for anything.
+    #[must_use]
+    pub fn harness(self, name: &str, address: &str) -> Self {
+        let builder = self.flag("--model", "none").flag("--model-base-url", "http://127.0.0.1:9");
+        builder.flag("--harness", format!("{name}={address}"))
+    }
+
     /// Kills the node at `failpoint`.
     #[must_use]
     pub fn failpoint(self, failpoint: Failpoint) -> Self {

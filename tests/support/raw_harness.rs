@@ -28,7 +28,9 @@ pub type Acting = BoxFuture<'static, ()>;
 /// One stream, from the harness's side. Nothing is checked and nothing is done by itself. Dropping it ends the stream
 /// well.
 pub struct Talk {
-    /// The execution id that goes on every event.
+    /// The first frame.
+    pub first: ControllerFrame,
+    /// The execution id that goes on every event: that of the first frame.
     pub execution: String,
     frames: Streaming<ControllerFrame>,
     events: mpsc::Sender<Result<Event, Status>>,
@@ -37,7 +39,12 @@ pub struct Talk {
 impl Talk {
     /// The next frame, whatever its envelope says.
     pub async fn hear(&mut self) -> Option<Frame> {
-        self.frames.next().await?.ok()?.frame
+        self.hear_frame().await?.frame
+    }
+
+    /// The next frame with its envelope.
+    pub async fn hear_frame(&mut self) -> Option<ControllerFrame> {
+        self.frames.next().await?.ok()
     }
 
     /// Waits for the answer, if `kind` has one.
@@ -80,6 +87,11 @@ impl Talk {
         self.say(EventKind::EventToolCall, Body::Tool(call)).await;
     }
 
+    /// Breaks the stream.
+    pub async fn break_off(&mut self, status: Status) {
+        drop(self.events.send(Err(status)).await);
+    }
+
     /// Acknowledges a park.
     pub async fn park(&mut self, reference: ApprovalRef) {
         self.say(EventKind::EventParked, Body::Parked(reference)).await;
@@ -91,15 +103,21 @@ impl Talk {
     }
 }
 
-/// A harness that is a function of its stream.
-struct Act(Arc<dyn Fn(Talk) -> Acting + Send + Sync>);
+/// What a harness answers to Describe.
+pub type Describing = BoxFuture<'static, Result<HarnessDescriptor, Status>>;
+
+/// A harness that is a function of its calls.
+struct Act {
+    describe: Box<dyn Fn() -> Describing + Send + Sync>,
+    connect: Box<dyn Fn(Talk) -> Acting + Send + Sync>,
+}
 
 #[tonic::async_trait]
 impl wire::harness_server::Harness for Act {
     type ConnectStream = Pin<Box<dyn Stream<Item = Result<Event, Status>> + Send>>;
 
     async fn describe(&self, _: Request<DescribeRequest>) -> Result<Response<HarnessDescriptor>, Status> {
-        Ok(Response::new(HarnessDescriptor { id: "raw".into(), ..HarnessDescriptor::default() }))
+        (self.describe)().await.map(Response::new)
     }
 
     async fn connect(
@@ -107,16 +125,26 @@ impl wire::harness_server::Harness for Act {
         request: Request<Streaming<ControllerFrame>>,
     ) -> Result<Response<Self::ConnectStream>, Status> {
         let mut frames = request.into_inner();
-        let execution = frames.message().await?.map(|frame| frame.execution_id).unwrap_or_default();
+        let first = frames.message().await?.unwrap_or_default();
+        let execution = first.execution_id.clone();
         let (events, outgoing) = mpsc::channel(8);
-        background((self.0)(Talk { execution, frames, events }));
+        background((self.connect)(Talk { first, execution, frames, events }));
         Ok(Response::new(ReceiverStream::new(outgoing).boxed()))
     }
 }
 
 /// Serves a harness that does `act` with each stream; returns its address.
 pub async fn serve_raw(act: impl Fn(Talk) -> Acting + Send + Sync + 'static) -> String {
-    let service = HarnessServer::new(Act(Arc::new(act)))
+    let descriptor = HarnessDescriptor { id: "raw".into(), ..HarnessDescriptor::default() };
+    serve_described(move || Box::pin(std::future::ready(Ok(descriptor.clone()))), act).await
+}
+
+/// Serves a harness that describes itself with `describe` and does `act` with each stream; returns its address.
+pub async fn serve_described(
+    describe: impl Fn() -> Describing + Send + Sync + 'static,
+    act: impl Fn(Talk) -> Acting + Send + Sync + 'static,
+) -> String {
+    let service = HarnessServer::new(Act { describe: Box::new(describe), connect: Box::new(act) })
         .max_decoding_message_size(usize::MAX)
         .max_encoding_message_size(usize::MAX);
     serve_router(Server::builder().add_service(service)).await

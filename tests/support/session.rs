@@ -8,7 +8,10 @@ use tonic::{Status, Streaming};
 use wire::exec_update::Update;
 use wire::sessions_client::SessionsClient;
 use wire::verify::Verifier;
-use wire::{EventKind, ExecRequest, ExecUpdate, LogRecord, Message, ReplayRequest, Session};
+use wire::{
+    ApprovalRef, ApproveRequest, ApproveResponse, EventKind, ExecRequest, ExecUpdate, ForkRequest, LogRecord, Message,
+    ReplayRequest, Session, SuspendRequest,
+};
 
 /// A client of one node.
 #[derive(Clone, Debug)]
@@ -37,6 +40,19 @@ pub fn text(text: &str) -> Message {
 #[must_use]
 pub fn kinds(records: &[LogRecord]) -> Vec<EventKind> {
     records.iter().map(|record| record.event.as_ref().map_or(EventKind::Unspecified, |event| event.kind())).collect()
+}
+
+/// A decision on the gate at which a session waits.
+#[must_use]
+pub fn decision(session: &str, gate: &ApprovalRef, approved: bool) -> ApproveRequest {
+    ApproveRequest {
+        session: session.into(),
+        execution_id: gate.execution_id.clone(),
+        tool_call_id: gate.tool_call_id.clone(),
+        request_seq: gate.request_seq,
+        approved: Some(approved),
+        ..ApproveRequest::default()
+    }
 }
 
 /// The record that an update carries.
@@ -96,6 +112,21 @@ impl Api {
     pub async fn resume(&mut self, session: &str) -> Result<Session, Status> {
         let request = wire::ResumeRequest { session: session.into(), ..wire::ResumeRequest::default() };
         self.client.resume(request).await.map(tonic::Response::into_inner)
+    }
+
+    /// Puts the compute of a session away.
+    pub async fn suspend(&mut self, session: &str) -> Result<Session, Status> {
+        self.client.suspend(SuspendRequest { session: session.into() }).await.map(tonic::Response::into_inner)
+    }
+
+    /// Records a decision.
+    pub async fn approve(&mut self, request: ApproveRequest) -> Result<ApproveResponse, Status> {
+        self.client.approve(request).await.map(tonic::Response::into_inner)
+    }
+
+    /// Makes children of a session.
+    pub async fn fork(&mut self, request: ForkRequest) -> Result<Vec<Session>, Status> {
+        self.client.fork(request).await.map(|response| response.into_inner().children)
     }
 
     /// The session as it is.

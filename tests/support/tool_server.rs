@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use env::{TaskKind, Tasks};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::NodeBuilder;
@@ -32,6 +32,8 @@ struct Calls {
     /// Those that had an effect.
     effects: BTreeSet<(String, String)>,
     to_fail: usize,
+    /// What is answered instead of the usual.
+    answer: Option<Value>,
 }
 
 impl ToolServer {
@@ -61,6 +63,11 @@ impl ToolServer {
         self.lock().to_fail = calls;
     }
 
+    /// Answers with this object from now on.
+    pub fn answer(&self, answer: Value) {
+        self.lock().answer = Some(answer);
+    }
+
     /// Session and key of every call so far.
     #[must_use]
     pub fn calls(&self) -> Vec<(String, String)> {
@@ -88,5 +95,6 @@ async fn run(State(calls): State<Arc<Mutex<Calls>>>, headers: HeaderMap) -> Resp
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     }
     calls.effects.insert(call);
-    Json(json!({"output": {"charged": true}, "content": "charged"})).into_response()
+    let usual = || json!({"output": {"charged": true}, "content": "charged"});
+    Json(calls.answer.clone().unwrap_or_else(usual)).into_response()
 }
