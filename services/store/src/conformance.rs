@@ -54,7 +54,7 @@ macro_rules! conformance_tests {
     };
     (@cases $engine:expr; $($module:ident: $($case:ident),+;)+) => {
         $($(
-            #[tokio::test]
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $case() {
                 let engine = $engine;
                 $crate::conformance::$module::$case(&engine).await;

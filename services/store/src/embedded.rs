@@ -1,12 +1,13 @@
 //! The engine for one machine: an ordered map in an SQLite file, with group commit.
 //!
-//! Reads see a snapshot through a pool of connections. Commits go to one writer thread, which takes all that wait as
+//! Reads see a snapshot through a pool of connections. Commits go to one writer at a time, which takes all that wait as
 //! one group, checks the reads of each, applies those that hold and commits them with one fsync. Several processes may
 //! open the same file.
 
 mod file;
 mod group;
 mod keeper;
+mod queue;
 mod readers;
 mod stats;
 mod table;
@@ -20,18 +21,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use async_trait::async_trait;
-use tokio::sync::{Semaphore, mpsc, oneshot};
 
 pub use file::OpenError;
 pub use stats::Stats;
 
 use file::StoreFile;
 use keeper::{Keeper, Signal};
+use queue::Queue;
 use readers::{Lease, Readers};
 use stats::Counters;
-use table::Table;
-use turn::Turn;
-use writer::{Request, Writer};
+use writer::Writer;
 
 use crate::optimistic::{Backend, Commit, Optimistic};
 use crate::watches::Watches;
@@ -61,8 +60,7 @@ struct Shared {
     readers: Arc<Readers>,
     watches: Arc<Watches>,
     counters: Arc<Counters>,
-    writer: mpsc::Sender<Request>,
-    queue_bytes: Semaphore,
+    queue: Arc<Queue>,
     keeper: Arc<Signal>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -74,23 +72,26 @@ impl Embedded {
     /// See [`OpenError`]. A file that is not a store of this format is left as it is.
     pub fn open(path: impl AsRef<Path>, options: EmbeddedOptions) -> Result<Self, OpenError> {
         let file = StoreFile::open(path.as_ref())?;
-        let (writer, requests) = mpsc::channel(writer::QUEUE);
-        let shared = Shared {
-            readers: Arc::new(Readers::new(file.clone(), options.readers.max(1))),
-            watches: Arc::default(),
-            counters: Arc::default(),
-            writer,
-            queue_bytes: Semaphore::new(writer::QUEUE_BYTES as usize),
-            keeper: Arc::default(),
-            threads: Mutex::default(),
-        };
+        let readers = Arc::new(Readers::new(file.clone(), options.readers.max(1)));
+        let (watches, counters, signal) =
+            (Arc::<Watches>::default(), Arc::<Counters>::default(), Arc::<Signal>::default());
+        let open = || file.writer().map_err(|source| file.sqlite(source));
         let turn = file.turn().map_err(|source| file.io(source))?;
-        let writer = shared.writer_state(file.writer().map_err(|source| file.sqlite(source))?, turn, requests);
-        let keeper = shared.keeper_state(file.writer().map_err(|source| file.sqlite(source))?);
+        let writer = Writer::new(open()?, turn, Arc::clone(&watches), Arc::clone(&counters), Arc::clone(&signal));
+        let queue = Arc::new(Queue::new(writer));
+        let keeper = Keeper {
+            table: open()?,
+            signal: Arc::clone(&signal),
+            readers: Arc::clone(&readers),
+            watches: Arc::clone(&watches),
+            queue: Arc::clone(&queue),
+        };
+        let shared = Shared { readers, watches, counters, queue, keeper: signal, threads: Mutex::default() };
         let start = |name: &str, run: Box<dyn FnOnce() + Send>| {
             thread::Builder::new().name(name.into()).spawn(run).map_err(|source| file.io(source))
         };
-        shared.lock_threads().push(start("store-writer", Box::new(move || writer.run()))?);
+        let queue = Arc::clone(&shared.queue);
+        shared.lock_threads().push(start("store-writer", Box::new(move || queue.run()))?);
         shared.lock_threads().push(start("store-keeper", Box::new(move || keeper.run()))?);
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -105,9 +106,7 @@ impl Embedded {
     pub async fn close(&self) {
         self.shared.readers.close();
         self.shared.keeper.stop();
-        self.shared.queue_bytes.close();
-        // An error means that the writer has stopped already.
-        let _ = self.shared.writer.send(Request::Close).await;
+        self.shared.queue.close();
         let threads = std::mem::take(&mut *self.shared.lock_threads());
         let joined = tokio::task::spawn_blocking(move || threads.into_iter().all(|thread| thread.join().is_ok())).await;
         if !joined.unwrap_or(false) {
@@ -117,22 +116,6 @@ impl Embedded {
 }
 
 impl Shared {
-    fn writer_state(&self, table: Table, turn: Turn, requests: mpsc::Receiver<Request>) -> Writer {
-        let (watches, counters, keeper) =
-            (Arc::clone(&self.watches), Arc::clone(&self.counters), Arc::clone(&self.keeper));
-        Writer::new(table, turn, requests, watches, counters, keeper)
-    }
-
-    fn keeper_state(&self, table: Table) -> Keeper {
-        Keeper {
-            table,
-            signal: Arc::clone(&self.keeper),
-            readers: Arc::clone(&self.readers),
-            watches: Arc::clone(&self.watches),
-            writer: self.writer.downgrade(),
-        }
-    }
-
     fn lock_threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -153,17 +136,7 @@ impl Backend for Shared {
     }
 
     async fn commit(&self, commit: Commit) -> Result<Option<Versionstamp>, CommitError> {
-        let bytes = u32::try_from(commit.bytes).unwrap_or(u32::MAX).min(writer::QUEUE_BYTES);
-        let Ok(_place) = self.queue_bytes.acquire_many(bytes).await else {
-            return Err(closed().into());
-        };
-        let (answer, outcome) = oneshot::channel();
-        let request = Request::Commit(Box::new(commit), answer);
-        if self.writer.send(request).await.is_err() {
-            return Err(closed().into());
-        }
-        // The writer answers everything it takes, unless it dies.
-        outcome.await.unwrap_or(Err(CommitError::Unknown))
+        self.queue.commit(commit).await
     }
 
     fn watches(&self) -> &Watches {
@@ -175,12 +148,9 @@ impl Backend for Shared {
     }
 }
 
-fn closed() -> StoreError {
-    StoreError::Unavailable("store is closed".into())
-}
-
 impl Drop for Shared {
     fn drop(&mut self) {
         self.keeper.stop();
+        self.queue.close();
     }
 }

@@ -4,11 +4,10 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-
+use super::queue::Queue;
 use super::readers::Readers;
 use super::table::Table;
-use super::writer::Request;
+use super::writer::Errand;
 use crate::watches::Watches;
 
 /// How often commits of other processes are looked for while somebody watches.
@@ -84,8 +83,7 @@ pub(super) struct Keeper {
     pub(super) signal: Arc<Signal>,
     pub(super) readers: Arc<Readers>,
     pub(super) watches: Arc<Watches>,
-    /// Weak, so that the writer ends when the store is dropped.
-    pub(super) writer: mpsc::WeakSender<Request>,
+    pub(super) queue: Arc<Queue>,
 }
 
 impl Keeper {
@@ -101,7 +99,7 @@ impl Keeper {
             self.readers.end_expired();
             watched = self.watches.forget_dropped() > 0;
             if watched {
-                self.ask_writer(Request::LookForOthers);
+                self.queue.ask(Errand::LookForOthers);
             }
         }
     }
@@ -112,18 +110,11 @@ impl Keeper {
     fn checkpoint(&self) {
         for _ in 0..CHECKPOINT_TRIES {
             match self.table.checkpoint() {
-                Ok(wal) if wal.left() <= SHORT_REST => return self.ask_writer(Request::FinishCheckpoint),
+                Ok(wal) if wal.left() <= SHORT_REST => return self.queue.ask(Errand::FinishCheckpoint),
                 Ok(_) => {}
                 Err(error) => return tracing::warn!(%error, "cannot copy the write-ahead log"),
             }
         }
         // A snapshot, here or in another process, still needs what is left.
-    }
-
-    fn ask_writer(&self, request: Request) {
-        if let Some(writer) = self.writer.upgrade() {
-            // A full queue means that the writer is busy; the next time will do.
-            let _ = writer.try_send(request);
-        }
     }
 }

@@ -1,10 +1,8 @@
-//! The one thread that writes: it takes all waiting commits as one group.
+//! The one connection that writes, and what it does beside committing.
 
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, oneshot};
-
-use super::group::{Outcome, commit_group};
+use super::group::{GroupError, Outcome, commit_group};
 use super::keeper::Signal;
 use super::stats::Counters;
 use super::table::Table;
@@ -12,13 +10,6 @@ use super::turn::Turn;
 use crate::optimistic::Commit;
 use crate::watches::Watches;
 use crate::{CommitError, Versionstamp};
-
-/// Most commits that may wait for the writer, and how many bytes they may have together; whoever comes later waits for
-/// a place.
-pub(super) const QUEUE: usize = 4_096;
-pub(super) const QUEUE_BYTES: u32 = 64 << 20;
-/// Most commits in one group.
-const GROUP: usize = 1_024;
 
 /// How much longer the write-ahead log gets, in pages, before it is copied into the main file: longer copies fewer pages
 /// that change again soon, shorter keeps the log in the cache of the operating system.
@@ -30,22 +21,19 @@ const WAL_LOOK_GROUPS: u32 = 16;
 /// What a transaction is told.
 pub(super) type Answer = Result<Option<Versionstamp>, CommitError>;
 
-/// What the writer is asked.
-pub(super) enum Request {
-    Commit(Box<Commit>, oneshot::Sender<Answer>),
+/// What the writer does beside committing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Errand {
     /// Resolve every watch if another process has written since the last time.
     LookForOthers,
     /// Copy the rest of the write-ahead log, so that it starts anew.
     FinishCheckpoint,
-    /// Finish what waits, then stop.
-    Close,
 }
 
-/// The state of the writer thread.
+/// Writes for whoever holds it.
 pub(super) struct Writer {
     table: Table,
     turn: Turn,
-    requests: mpsc::Receiver<Request>,
     watches: Arc<Watches>,
     counters: Arc<Counters>,
     keeper: Arc<Signal>,
@@ -87,70 +75,56 @@ impl Writer {
     pub(super) fn new(
         table: Table,
         turn: Turn,
-        requests: mpsc::Receiver<Request>,
         watches: Arc<Watches>,
         counters: Arc<Counters>,
         keeper: Arc<Signal>,
     ) -> Self {
         let seen_version = table.data_version().ok();
-        Self { table, turn, requests, watches, counters, keeper, seen_version, wal: WalGrowth::default() }
+        Self { table, turn, watches, counters, keeper, seen_version, wal: WalGrowth::default() }
     }
 
-    /// Serves requests until the store is closed.
-    pub(super) fn run(mut self) {
-        let mut waiting = Vec::with_capacity(GROUP);
-        // Nothing to receive means that every sender is gone, or the queue was closed and is drained.
-        while self.requests.blocking_recv_many(&mut waiting, GROUP) > 0 {
-            self.serve(waiting.drain(..));
-        }
-    }
-
-    fn serve(&mut self, waiting: impl Iterator<Item = Request>) {
-        let mut group = Vec::new();
-        for request in waiting {
-            match request {
-                Request::Commit(commit, answer) => group.push((commit, answer)),
-                Request::LookForOthers => self.look_for_others(),
-                Request::FinishCheckpoint => self.finish_checkpoint(),
-                Request::Close => self.requests.close(),
-            }
-        }
-        if !group.is_empty() {
-            self.commit(group);
-        }
-    }
-
-    fn commit(&mut self, group: Vec<(Box<Commit>, oneshot::Sender<Answer>)>) {
-        match commit_group(&self.turn, &mut self.table, group.iter().map(|(commit, _)| &**commit)) {
+    /// Commits a group with one fsync and says what became of each, in order.
+    pub(super) fn commit<'c>(&mut self, group: impl ExactSizeIterator<Item = &'c Commit> + Clone) -> Vec<Answer> {
+        match commit_group(&self.turn, &mut self.table, group.clone()) {
             Ok(outcomes) => {
-                self.answer(group, outcomes);
+                self.count(&outcomes);
                 self.watch_wal();
+                group.zip(outcomes).map(|(commit, outcome)| self.answer(commit, outcome)).collect()
             }
-            Err(error) => {
-                tracing::warn!(%error, transactions = group.len(), "a group of transactions was not committed");
-                self.counters.failed_groups.add(1);
-                for (_, answer) in group {
-                    send(answer, Err(error.answer()));
-                }
-                // It is not known which of them took effect.
-                self.watches.fire_all();
-            }
+            Err(error) => self.failed(&error, group.len()),
         }
     }
 
-    fn answer(&self, group: Vec<(Box<Commit>, oneshot::Sender<Answer>)>, outcomes: Vec<Outcome>) {
+    /// Watches are told first, so that one which is armed once the answer is there waits for the next change.
+    fn answer(&self, commit: &Commit, outcome: Outcome) -> Answer {
+        match outcome {
+            Outcome::Committed(stamp) => {
+                self.watches.fire(commit.writes.changes());
+                Ok(stamp)
+            }
+            Outcome::Conflict => Err(CommitError::Conflict),
+        }
+    }
+
+    fn failed(&self, error: &GroupError, transactions: usize) -> Vec<Answer> {
+        tracing::warn!(%error, transactions, "a group of transactions was not committed");
+        self.counters.failed_groups.add(1);
+        // It is not known which of them took effect.
+        self.watches.fire_all();
+        (0..transactions).map(|_| Err(error.answer())).collect()
+    }
+
+    fn count(&self, outcomes: &[Outcome]) {
         let committed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Committed(_))).count();
         self.counters.commits.add(committed);
         self.counters.conflicts.add(outcomes.len() - committed);
         self.counters.groups.add(usize::from(committed > 0));
-        for ((commit, answer), outcome) in group.into_iter().zip(outcomes) {
-            match outcome {
-                Outcome::Committed(stamp) => {
-                    send(answer, Ok(stamp));
-                    self.watches.fire(commit.writes.changes());
-                }
-                Outcome::Conflict => send(answer, Err(CommitError::Conflict)),
-            }
+    }
+
+    pub(super) fn run(&mut self, errand: Errand) {
+        match errand {
+            Errand::LookForOthers => self.look_for_others(),
+            Errand::FinishCheckpoint => self.finish_checkpoint(),
         }
     }
 
@@ -182,9 +156,4 @@ impl Writer {
             Err(error) => tracing::warn!(%error, "cannot look for commits of other processes"),
         }
     }
-}
-
-fn send(answer: oneshot::Sender<Answer>, outcome: Answer) {
-    // An error means that the transaction's future was dropped: nobody wants to know.
-    let _ = answer.send(outcome);
 }
