@@ -5,6 +5,9 @@ mod channel;
 mod connection;
 mod dial;
 mod options;
+mod pool;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use controller::ports::{HarnessChannel, HarnessPlacement, HarnessUnavailable};
@@ -15,26 +18,26 @@ pub(crate) use channel::explain;
 pub(crate) use dial::dial;
 pub use options::RemoteOptions;
 
-/// Dials its harness for every turn and for every question about it. Nothing is kept between two turns, so a harness
-/// may move or restart between them.
+use pool::Pool;
+
+/// Dials its harness, and lets turns share connections: each is described on the connection that it then runs on. A
+/// harness that was restarted is dialed anew when a turn finds its connection dead, and one that moved within a minute.
 #[derive(Clone, Debug)]
 pub struct Remote {
-    address: HarnessAddress,
-    options: RemoteOptions,
+    pool: Arc<Pool>,
 }
 
 impl Remote {
     /// A placement at `address`.
     #[must_use]
     pub fn new(address: HarnessAddress, options: RemoteOptions) -> Self {
-        Self { address, options }
+        Self { pool: Arc::new(Pool::new(address, options)) }
     }
 }
 
 #[async_trait]
 impl HarnessPlacement for Remote {
     async fn acquire(&self) -> Result<Box<dyn HarnessChannel>, HarnessUnavailable> {
-        let channel = dial(&self.address, &self.options).await?;
-        Ok(Box::new(channel::Channel::new(channel, &self.options)))
+        Ok(Box::new(channel::Channel::new(self.pool.place().await?)))
     }
 }

@@ -13,35 +13,53 @@ use wire::{DescribeRequest, HarnessDescriptor};
 
 use super::RemoteOptions;
 use super::connection::{Connection, Limits};
+use super::pool::Place;
 
 type Client = HarnessClient<tonic::transport::Channel>;
 
 pub(super) struct Channel {
-    client: Client,
-    limits: Limits,
+    place: Place,
 }
 
 impl Channel {
-    pub(super) fn new(channel: tonic::transport::Channel, options: &RemoteOptions) -> Self {
-        let client = Client::new(channel)
-            .max_decoding_message_size(options.max_message_bytes)
-            .max_encoding_message_size(options.max_message_bytes);
-        Self { client, limits: Limits { message: options.max_message_bytes, send: options.send_timeout } }
+    pub(super) fn new(place: Place) -> Self {
+        Self { place }
+    }
+
+    fn client(&self) -> Client {
+        let limit = self.place.options().max_message_bytes;
+        Client::new(self.place.channel()).max_decoding_message_size(limit).max_encoding_message_size(limit)
+    }
+
+    async fn ask(&mut self) -> Result<HarnessDescriptor, DescribeError> {
+        match self.client().describe(DescribeRequest {}).await {
+            Ok(descriptor) => {
+                self.place.answered();
+                Ok(descriptor.into_inner())
+            }
+            Err(status) if is_unreachable(&status) => Err(HarnessUnavailable(explain(&status)).into()),
+            Err(status) => Err(DescribeError::Refused(explain(&status))),
+        }
     }
 }
 
 #[async_trait]
 impl HarnessChannel for Channel {
     async fn describe(&mut self) -> Result<HarnessDescriptor, DescribeError> {
-        match self.client.describe(DescribeRequest {}).await {
-            Ok(descriptor) => Ok(descriptor.into_inner()),
-            Err(status) if is_unreachable(&status) => Err(HarnessUnavailable(explain(&status)).into()),
-            Err(status) => Err(DescribeError::Refused(explain(&status))),
+        let answer = self.ask().await;
+        if let Err(DescribeError::Unavailable(_)) = answer
+            && let Some(place) = self.place.anew().await?
+        {
+            self.place = place;
+            return self.ask().await;
         }
+        answer
     }
 
     async fn connect(self: Box<Self>, turn: TurnStart) -> Result<Box<dyn HarnessConnection>, HarnessFailure> {
-        Ok(Box::new(Connection::open(self.client, self.limits, turn)?))
+        let RemoteOptions { max_message_bytes, send_timeout, .. } = *self.place.options();
+        let limits = Limits { message: max_message_bytes, send: send_timeout };
+        Ok(Box::new(Connection::open(self.client(), self.place, limits, turn)?))
     }
 }
 

@@ -15,6 +15,7 @@ use wire::harness_client::HarnessClient;
 use wire::{ControllerFrame, Event};
 
 use super::channel::explain;
+use super::pool::Place;
 use crate::frames::Envelope;
 
 const REQUEST_ID: &str = "x-request-id";
@@ -36,6 +37,7 @@ pub(super) struct Connection {
     frames: mpsc::Sender<ControllerFrame>,
     envelope: Envelope,
     limits: Limits,
+    _place: Place,
 }
 
 impl Connection {
@@ -43,6 +45,7 @@ impl Connection {
     /// only with that event, so opening must not be a wait of its own.
     pub(super) fn open(
         mut client: HarnessClient<Channel>,
+        place: Place,
         limits: Limits,
         turn: TurnStart,
     ) -> Result<Self, HarnessFailure> {
@@ -57,7 +60,7 @@ impl Connection {
         }
         let opening = async move { client.connect(request).await };
         let events = opening.map_ok(Response::into_inner).try_flatten_stream().boxed();
-        Ok(Self { events, frames, envelope, limits })
+        Ok(Self { events, frames, envelope, limits, _place: place })
     }
 }
 

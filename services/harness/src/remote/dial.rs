@@ -19,6 +19,12 @@ const TCP_KEEPALIVE_IDLE: Duration = Duration::from_secs(20);
 const TCP_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const TCP_KEEPALIVE_PROBES: u32 = 3;
 
+/// Most turns on one connection. The window of the connection has room for all that as many harnesses may send ahead of
+/// being read, so that a turn which does not read holds up no other.
+pub(super) const TURNS: usize = 16;
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = STREAM_WINDOW * TURNS as u32;
+
 /// Connects to `address`. The channel never reconnects: what was described on it is what runs on it, or nothing.
 pub(crate) async fn dial(address: &HarnessAddress, options: &RemoteOptions) -> Result<Channel, HarnessUnavailable> {
     match timeout(options.connect_timeout, connect(address.target(), options)).await {
@@ -59,6 +65,8 @@ where
     });
     let endpoint = Endpoint::from_shared(format!("http://{authority}")).map_err(io::Error::other)?;
     endpoint
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
         .http2_keep_alive_interval(options.keepalive_interval)
         .keep_alive_timeout(options.keepalive_timeout)
         .connect_with_connector(connector)

@@ -10,3 +10,4 @@ mod framing;
 mod network;
 mod node;
 mod serving;
+mod sharing;
