@@ -4,10 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::ensure;
+use env::{TaskKind, Tasks};
 use futures::TryStreamExt;
 use futures::future::try_join_all;
 use journal::{Journal, SeqRange, Writer};
 use store::embedded::Stats;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use wire::verify::Verifier;
 
@@ -21,36 +24,57 @@ pub struct Appends {
 }
 
 impl Appends {
-    /// Lets `writers` append for `bound`, each to a session of its own, and reads everything back.
+    /// Lets `writers` append for `bound`, each to a session of its own, and reads everything back. They run as the turns of
+    /// a node do: as tasks on a runtime with a thread per core.
     pub async fn measure(path: &Path, writers: usize, bound: Duration) -> anyhow::Result<Self> {
+        let path = path.to_owned();
+        let measured = tokio::task::spawn_blocking(move || Runtime::new()?.block_on(Self::run(&path, writers, bound)));
+        measured.await?
+    }
+
+    async fn run(path: &Path, writers: usize, bound: Duration) -> anyhow::Result<Self> {
         let local = LocalJournal::open(path).await?;
-        let mut held = Vec::with_capacity(writers);
+        let mut idle = Vec::with_capacity(writers);
         for _ in 0..writers {
-            held.push(local.new_writer().await?);
+            idle.push(local.new_writer().await?);
         }
 
         let before = local.stats();
         let begun = Instant::now();
-        let counts = try_join_all(held.iter_mut().map(|writer| append(&local.journal, writer, begun + bound))).await?;
+        let running = idle.into_iter().map(|writer| start(&local.journal, writer, begun + bound));
+        let written = try_join_all(running.collect::<Vec<_>>()).await?;
         let took = begun.elapsed();
         let commits_per_sync = commits_per_sync(before, local.stats());
 
-        for (writer, count) in held.iter().zip(&counts) {
-            check(&local.journal, writer, *count).await?;
+        let mut total = 0;
+        for outcome in written {
+            let (writer, count) = outcome?;
+            check(&local.journal, &writer, count).await?;
+            total += count;
         }
         local.close().await;
-        let total: u64 = counts.iter().sum();
         Ok(Self { per_second: total as f64 / took.as_secs_f64(), commits_per_sync })
     }
 }
 
-async fn append(journal: &Journal, writer: &mut Writer, deadline: Instant) -> anyhow::Result<u64> {
+/// The task of one writer, and how many records it has appended.
+fn start(journal: &Journal, writer: Writer, deadline: Instant) -> oneshot::Receiver<anyhow::Result<(Writer, u64)>> {
+    let journal = journal.clone();
+    let (sender, outcome) = oneshot::channel();
+    Tasks::default().spawn("writer", TaskKind::Request, async move {
+        // An error means that the measurement has failed already.
+        let _ = sender.send(append(&journal, writer, deadline).await);
+    });
+    outcome
+}
+
+async fn append(journal: &Journal, mut writer: Writer, deadline: Instant) -> anyhow::Result<(Writer, u64)> {
     let mut count = 0;
     while Instant::now() < deadline {
-        journal.append(writer, vec![output(RECORD_BYTES)]).await?;
+        journal.append(&mut writer, vec![output(RECORD_BYTES)]).await?;
         count += 1;
     }
-    Ok(count)
+    Ok((writer, count))
 }
 
 /// Every acknowledged record is there, once.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use thiserror::Error;
 
@@ -121,6 +122,8 @@ impl StoreFile {
     fn connect(&self, mode: OpenFlags) -> rusqlite::Result<Connection> {
         let mut connection = Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_handler(Some(wait_for_lock))?;
+        // Otherwise a statement is planned anew whenever the bounds of its range change.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(connection)
     }
 
