@@ -8,4 +8,6 @@ mod durability;
 mod forks;
 mod races;
 mod replay;
+mod section_6_1_host_side;
 mod tools;
+mod turn_limits;

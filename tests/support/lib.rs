@@ -1,5 +1,6 @@
 //! Actors of the black-box suites: nodes as real processes, model servers, harnesses. Every wait has a bound.
 
+mod cut;
 mod harness_server;
 mod model_server;
 mod node;
@@ -12,6 +13,7 @@ mod scripted_harness;
 mod session;
 mod tool_server;
 
+pub use cut::cut_after;
 pub use harness_server::HarnessServer;
 pub use model_server::ModelServer;
 pub use node::{Failpoint, NodeBuilder, NodeProcess};

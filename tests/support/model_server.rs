@@ -1,7 +1,8 @@
-//! A chat-completions server on loopback that answers at once and counts its calls.
+//! A chat-completions server on loopback that counts its calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -17,23 +18,32 @@ use tokio::net::TcpListener;
 #[derive(Clone)]
 pub struct ModelServer {
     address: String,
-    calls: Arc<AtomicUsize>,
-    refusing: Arc<AtomicBool>,
+    model: Arc<Model>,
+}
+
+#[derive(Default)]
+struct Model {
+    thinks: Duration,
+    calls: AtomicUsize,
+    refusing: AtomicBool,
 }
 
 impl ModelServer {
-    /// Starts one on a free port.
+    /// Starts one on a free port that answers at once.
     pub async fn start() -> Self {
+        Self::thinking(Duration::ZERO).await
+    }
+
+    /// Starts one on a free port that takes so long to answer.
+    pub async fn thinking(thinks: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
         let address = listener.local_addr().expect("a bound listener has an address").to_string();
-        let calls = Arc::new(AtomicUsize::new(0));
-        let refusing = Arc::new(AtomicBool::new(false));
-        let state = (Arc::clone(&calls), Arc::clone(&refusing));
-        let app = Router::new().route("/chat/completions", post(complete)).with_state(state);
+        let model = Arc::new(Model { thinks, ..Model::default() });
+        let app = Router::new().route("/chat/completions", post(complete)).with_state(Arc::clone(&model));
         Tasks::default().spawn("model server", TaskKind::Background, async move {
             axum::serve(listener, app).await.expect("the model server runs");
         });
-        Self { address, calls, refusing }
+        Self { address, model }
     }
 
     /// What `--model-base-url` takes.
@@ -44,25 +54,23 @@ impl ModelServer {
 
     /// Whether requests are refused from now on.
     pub fn set_refusing(&self, refusing: bool) {
-        self.refusing.store(refusing, Ordering::SeqCst);
+        self.model.refusing.store(refusing, Ordering::SeqCst);
     }
 
     /// Requests received so far.
     #[must_use]
     pub fn calls(&self) -> usize {
-        self.calls.load(Ordering::SeqCst)
+        self.model.calls.load(Ordering::SeqCst)
     }
 }
 
-/// What requests are answered by.
-type Answering = (Arc<AtomicUsize>, Arc<AtomicBool>);
-
 /// Streams `answer to <last message>` in two chunks.
-async fn complete(State((calls, refusing)): State<Answering>, Json(request): Json<Value>) -> Response {
-    calls.fetch_add(1, Ordering::SeqCst);
-    if refusing.load(Ordering::SeqCst) {
+async fn complete(State(model): State<Arc<Model>>, Json(request): Json<Value>) -> Response {
+    model.calls.fetch_add(1, Ordering::SeqCst);
+    if model.refusing.load(Ordering::SeqCst) {
         return StatusCode::BAD_REQUEST.into_response();
     }
+    tokio::time::sleep(model.thinks).await;
     let question = request["messages"].as_array().and_then(|messages| messages.last());
     let question = question.and_then(|message| message["content"].as_str()).unwrap_or_default();
     let chunk = |delta: Value| format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta }] }));

@@ -59,6 +59,11 @@ impl Talk {
         !self.events.is_closed()
     }
 
+    /// Waits until the host has cancelled the stream.
+    pub async fn cancelled(&self) {
+        self.events.closed().await;
+    }
+
     /// Sends an event of this execution.
     pub async fn say(&mut self, kind: EventKind, body: Body) {
         self.say_event(Event::new(kind, body).of_execution(self.execution.as_str())).await;
@@ -147,7 +152,8 @@ pub async fn serve_described(
     let service = HarnessServer::new(Act { describe: Box::new(describe), connect: Box::new(act) })
         .max_decoding_message_size(usize::MAX)
         .max_encoding_message_size(usize::MAX);
-    serve_router(Server::builder().add_service(service)).await
+    // Small, so that a host soon has to wait for a harness that does not read.
+    serve_router(Server::builder().initial_stream_window_size(64 * 1024).add_service(service)).await
 }
 
 /// Serves a harness written with the SDK; returns its address.

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use ::tools::ExecutorConfig;
 use clap::{ArgAction, Args};
+use controller::TurnLimits;
 use env::Env;
 use harness::{Directory, DirectoryProblem, RegisteredPlacements, RemoteOptions};
 use serde::{Deserialize, Serialize};
@@ -63,7 +64,7 @@ pub struct Config {
     #[command(flatten)]
     pub registry: RegistryConfig,
 
-    /// What callers may use up.
+    /// What callers and harnesses may use up.
     #[command(flatten)]
     pub limits: LimitsConfig,
 
@@ -123,7 +124,7 @@ pub struct RegistryConfig {
     pub refresh: Period,
 }
 
-/// What callers may use up.
+/// What callers and harnesses may use up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Limits")]
 #[serde(default, deny_unknown_fields)]
@@ -139,6 +140,15 @@ pub struct LimitsConfig {
     /// Most connections at once; more wait to be accepted
     #[arg(id = "limits.max_connections", long = "max-connections", value_name = "N")]
     pub max_connections: Count,
+
+    /// How long a turn may wait for its harness to send its next event or to read an answer. A harness that works longer
+    /// than that on its own fails its turn, which can be resumed; model and tool calls of the node do not count
+    #[arg(id = "limits.turn_idle_timeout", long = "turn-idle-timeout", value_name = "TIME")]
+    pub turn_idle_timeout: Period,
+
+    /// Most events of its harness that a turn reads, those that have no effect included; one more fails the turn
+    #[arg(id = "limits.max_turn_events", long = "max-turn-events", value_name = "N")]
+    pub max_turn_events: Count,
 }
 
 /// HTTP/2 pings on connections that are silent.
@@ -212,6 +222,8 @@ impl Default for LimitsConfig {
             max_message_size: ByteSize::mebibytes(64),
             max_calls: Count::at_least_one(4096),
             max_connections: Count::at_least_one(4096),
+            turn_idle_timeout: Period::seconds(600),
+            max_turn_events: Count::at_least_one(100_000),
         }
     }
 }
@@ -276,6 +288,11 @@ impl Config {
         }
     }
 
+    /// What a harness may take of the node.
+    pub(crate) fn turn_limits(&self) -> TurnLimits {
+        TurnLimits { idle_timeout: self.limits.turn_idle_timeout.get(), max_events: self.limits.max_turn_events.get() }
+    }
+
     /// What each value alone does not show to be wrong.
     fn contradictions(&self) -> Vec<Problem> {
         let harnesses = self.directory().err().unwrap_or_default();
@@ -290,6 +307,7 @@ impl Config {
             ("keepalive.interval", self.keepalive.interval),
             ("keepalive.timeout", self.keepalive.timeout),
             ("registry.refresh", self.registry.refresh),
+            ("limits.turn_idle_timeout", self.limits.turn_idle_timeout),
         ];
         let periods = periods.into_iter().filter(|(_, period)| period.get().is_zero());
         let periods = periods.map(|(key, _)| Problem::new(key, "must be longer than zero"));

@@ -260,6 +260,7 @@ impl Parts {
             models: effects.models,
             tools: effects.tools,
             default_project: config.project.clone(),
+            turn_limits: config.turn_limits(),
         });
         Ok(Self { env, tasks, store: engine, host, registry })
     }

@@ -9,6 +9,7 @@ mod error;
 mod exec;
 mod fork;
 mod guard;
+mod limits;
 mod logs;
 mod query;
 mod resume;
@@ -24,6 +25,7 @@ use journal::{InvalidUid, Journal, SessionState, SessionUid};
 
 pub use context::CallContext;
 pub use error::{Classified, ErrorClass, HostError, InvalidDecision, InvalidFork};
+pub use limits::TurnLimits;
 
 use crate::ports::{HarnessDirectory, ModelProvider, ToolExecutor};
 use context::Bounds;
@@ -46,6 +48,8 @@ pub struct HostParts {
     pub tools: Option<Arc<dyn ToolExecutor>>,
     /// Project of sessions created without one, and of list requests without one.
     pub default_project: String,
+    /// What a harness may take in one run of a turn.
+    pub turn_limits: TurnLimits,
 }
 
 /// A session host: everything behind the Sessions service. Cheap to clone; clones are the same host.

@@ -8,5 +8,7 @@ mod registry;
 mod testing;
 pub mod turn;
 
-pub use host::{CallContext, Classified, ErrorClass, Host, HostError, HostParts, InvalidDecision, InvalidFork};
+pub use host::{
+    CallContext, Classified, ErrorClass, Host, HostError, HostParts, InvalidDecision, InvalidFork, TurnLimits,
+};
 pub use registry::{InvalidSpec, Registry, RegistryError, RegistryOpenError, RegistryParts};

@@ -127,10 +127,10 @@ pub struct TurnStart {
 /// A running execution. Dropping it cancels the harness's stream.
 #[async_trait]
 pub trait HarnessConnection: Send {
-    /// Sends one frame; waits while the harness is not reading.
+    /// Sends one frame; waits while the harness is not reading. The caller bounds the wait.
     async fn send(&mut self, frame: HostFrame) -> Result<(), HarnessFailure>;
 
-    /// The next event; `None` when the harness ended its stream well. Cancel safe.
+    /// The next event; `None` when the harness ended its stream well. The caller bounds the wait. Cancel safe.
     async fn next(&mut self) -> Result<Option<Event>, HarnessFailure>;
 }
 

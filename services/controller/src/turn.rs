@@ -31,7 +31,7 @@ use wire::event::Body;
 use wire::{ApprovalRef, Error, Event, EventKind, ModelCall, Resumability, ToolCall};
 
 pub use effect::{Effect, Recording};
-pub use failure::{Asked, Divergence, Interruption, TurnFailure};
+pub use failure::{Asked, Divergence, Excess, Interruption, TurnFailure};
 pub use step::{Action, Input, LostWriter, Refusal, TurnEnd};
 
 use crate::ports::HostFrame;
@@ -251,6 +251,7 @@ impl Turn {
 fn unexpected(outcome: Input) -> TurnFailure {
     match outcome {
         Input::HarnessFailed(text) => TurnFailure::Harness(text),
+        Input::Exceeded(excess) => TurnFailure::Exceeded(excess),
         Input::Interrupted(interruption) => TurnFailure::Interrupted(interruption),
         _ => TurnFailure::OutOfStep,
     }

@@ -110,9 +110,19 @@ fn a_harness_given_twice_is_a_problem() {
 
 #[test]
 fn what_the_provider_and_the_listener_refuse_is_a_problem() {
-    let found = problems(&["--model", "m", "--model-base-url", "ftp://x", "--keepalive-interval", "0s"]);
+    let found = problems(&[
+        "--model",
+        "m",
+        "--model-base-url",
+        "ftp://x",
+        "--keepalive-interval",
+        "0s",
+        "--turn-idle-timeout",
+        "0s",
+    ]);
     assert!(found[0].starts_with("model: base_url"), "{found:?}");
-    assert_eq!(found[1..], ["keepalive.interval: must be longer than zero"]);
+    let zero = |key| format!("{key}: must be longer than zero");
+    assert_eq!(found[1..], ["keepalive.interval", "limits.turn_idle_timeout"].map(zero));
 }
 
 #[test]

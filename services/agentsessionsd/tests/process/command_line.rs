@@ -52,6 +52,8 @@ fn what_check_config_prints_is_a_file_that_means_the_same() {
         ("AGENTSESSIONS_HARNESS", "a=h:1,b=h:2"),
         ("AGENTSESSIONS_MAX_MESSAGE_SIZE", "1500kB"),
         ("AGENTSESSIONS_MAX_CALLS", "7"),
+        ("AGENTSESSIONS_TURN_IDLE_TIMEOUT", "90s"),
+        ("AGENTSESSIONS_MAX_TURN_EVENTS", "9"),
     ];
     let printed = run(&["check-config"], &environment);
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -85,6 +87,8 @@ refresh = "1s"
 max_message_size = "64MiB"
 max_calls = 4096
 max_connections = 4096
+turn_idle_timeout = "10m"
+max_turn_events = 100000
 
 [keepalive]
 interval = "20s"

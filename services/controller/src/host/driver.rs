@@ -8,6 +8,7 @@ use journal::{AppendError, ExecutionId, Journal, Seq, SessionUid, Writer};
 use wire::{Event, LogRecord, ModelCall, ToolCall};
 
 use super::context::Bounds;
+use super::limits::{LimitedConnection, TurnLimits};
 use super::updates::{Deltas, Updates};
 use crate::ports::{
     HarnessChannel, HarnessConnection, HarnessFailure, HostFrame, ModelProvider, ToolError, ToolExecutor, TurnStart,
@@ -26,6 +27,7 @@ pub(super) struct Driver<'a> {
     pub(super) models: &'a dyn ModelProvider,
     pub(super) tools: Option<&'a dyn ToolExecutor>,
     pub(super) bounds: &'a Bounds,
+    pub(super) limits: TurnLimits,
     pub(super) session: SessionUid,
     pub(super) execution: ExecutionId,
     pub(super) writer: &'a mut Writer,
@@ -38,11 +40,12 @@ impl Driver<'_> {
     /// Runs `turn` to its end on the harness behind `channel`.
     pub(super) async fn run(mut self, mut turn: Turn, channel: Box<dyn HarnessChannel>, start: TurnStart) -> TurnEnd {
         let bounds = self.bounds;
-        let (mut connection, mut action) = match bounds.or_interrupted(connect(channel, start)).await {
+        let (connection, mut action) = match bounds.or_interrupted(connect(channel, start)).await {
             Ok(Ok(connection)) => (connection, turn.start()),
-            Ok(Err(failure)) => (Unconnected::boxed(), turn.on(failed(failure))),
+            Ok(Err(failure)) => (Unconnected::boxed(), turn.on(failure.into())),
             Err(interruption) => (Unconnected::boxed(), turn.on(Input::Interrupted(interruption))),
         };
+        let mut connection = LimitedConnection::new(connection, self.limits);
         loop {
             let done = match action {
                 Action::Finish(end) => return end,
@@ -50,16 +53,16 @@ impl Driver<'_> {
                 Action::Append(events) => Ok(self.append(events).await),
                 Action::CallModel(call) => bounds.or_interrupted(self.call_model(&call)).await,
                 Action::CallTool(call) => bounds.or_interrupted(self.call_tool(&call)).await,
-                Action::Send(frame) => bounds.or_interrupted(send(&mut *connection, frame)).await,
-                Action::ReadHarness => bounds.or_interrupted(self.read(&mut *connection)).await,
-                Action::ReadParked => bounds.or_interrupted(self.read_parked(&mut *connection)).await,
+                Action::Send(frame) => bounds.or_interrupted(connection.send(frame)).await,
+                Action::ReadHarness => bounds.or_interrupted(self.read(&mut connection)).await,
+                Action::ReadParked => bounds.or_interrupted(self.read_parked(&mut connection)).await,
             };
             action = turn.on(done.unwrap_or_else(Input::Interrupted));
         }
     }
 
-    async fn read(&self, connection: &mut dyn HarnessConnection) -> Input {
-        let input = self.hear(connection).await;
+    async fn read(&self, connection: &mut LimitedConnection) -> Input {
+        let input = connection.next(self.env).await;
         if matches!(input, Input::Closed) {
             // Taken as success, since harnesses rely on it; their authors should still learn of it.
             tracing::info!(session = %self.session, execution = %self.execution, "harness closed its stream without END");
@@ -67,18 +70,10 @@ impl Driver<'_> {
         input
     }
 
-    async fn read_parked(&self, connection: &mut dyn HarnessConnection) -> Input {
-        tokio::time::timeout(PARK_TIMEOUT, self.hear(connection))
+    async fn read_parked(&self, connection: &mut LimitedConnection) -> Input {
+        tokio::time::timeout(PARK_TIMEOUT, connection.next(self.env))
             .await
             .unwrap_or_else(|_elapsed| Input::HarnessFailed("it did not park in time".into()))
-    }
-
-    async fn hear(&self, connection: &mut dyn HarnessConnection) -> Input {
-        match connection.next().await {
-            Ok(Some(event)) => Input::Event { event, fresh_id: env::execution_id(self.env) },
-            Ok(None) => Input::Closed,
-            Err(failure) => failed(failure),
-        }
     }
 
     async fn append(&mut self, events: Vec<Event>) -> Input {
@@ -128,10 +123,6 @@ async fn connect(
         .unwrap_or_else(|_elapsed| Err(HarnessFailure("it did not take the turn in time".into())))
 }
 
-async fn send(connection: &mut dyn HarnessConnection, frame: HostFrame) -> Input {
-    connection.send(frame).await.map_or_else(failed, |()| Input::Sent)
-}
-
 /// Stands where a connection could not be opened.
 struct Unconnected;
 
@@ -150,10 +141,6 @@ impl HarnessConnection for Unconnected {
     async fn next(&mut self) -> Result<Option<Event>, HarnessFailure> {
         Err(HarnessFailure("it is not connected".into()))
     }
-}
-
-fn failed(failure: HarnessFailure) -> Input {
-    Input::HarnessFailed(failure.0)
 }
 
 fn refusal(error: AppendError) -> Refusal {

@@ -41,6 +41,7 @@ impl Host {
             models: &*self.parts.models,
             tools: self.parts.tools.as_deref(),
             bounds,
+            limits: self.parts.turn_limits,
             session: start.session.clone(),
             execution: start.execution.clone(),
             writer: &mut writer,

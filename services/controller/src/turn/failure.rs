@@ -1,5 +1,7 @@
 //! Why a turn failed. The host maps the classes to codes (execution.md §1).
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 /// Why a turn failed after it began. It stays in the journal as interrupted and can be recovered. The texts name what is
@@ -18,6 +20,9 @@ pub enum TurnFailure {
     /// The harness broke its stream, reported an error or could not be connected.
     #[error("harness failed: {0}")]
     Harness(String),
+    /// The harness took more of its host than one turn may.
+    #[error("harness exceeded a limit of the host: {0}")]
+    Exceeded(Excess),
     /// The harness ended the turn with a state other than `COMPLETED`.
     #[error("harness ended the turn with state {state:?}: {description}")]
     HarnessEnded {
@@ -74,6 +79,20 @@ pub enum TurnFailure {
     /// The driver answered an action with the result of another one.
     #[error("turn engine was driven out of step")]
     OutOfStep,
+}
+
+/// What a harness took too much of. The texts name the setting of the node that bounds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Excess {
+    /// It let the host wait for its next event.
+    #[error("it sent nothing for {0:?}; limits.turn_idle_timeout allows no more")]
+    Silent(Duration),
+    /// It let the host wait for it to take a frame.
+    #[error("it read nothing for {0:?}; limits.turn_idle_timeout allows no more")]
+    Unread(Duration),
+    /// It sent more events than this.
+    #[error("it sent more than {0} events; limits.max_turn_events allows no more")]
+    Events(usize),
 }
 
 /// What does not match the record (execution.md §7.1).

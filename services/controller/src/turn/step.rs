@@ -3,7 +3,7 @@
 use journal::Seq;
 use wire::{ApprovalRef, Event, Message, ModelCall, ToolCall, ToolResult};
 
-use super::{Interruption, TurnFailure};
+use super::{Excess, Interruption, TurnFailure};
 use crate::ports::HostFrame;
 
 /// What the driver must do next. Exactly one action is outstanding at a time; its outcome is given to
@@ -42,6 +42,8 @@ pub enum Input {
     Closed,
     /// Reading, sending or connecting failed. The text carries no payload.
     HarnessFailed(String),
+    /// Reading or sending took more than the harness may take of its host.
+    Exceeded(Excess),
     /// The frame was sent.
     Sent,
     /// The events were appended; the first one has this seq.

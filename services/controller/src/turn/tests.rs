@@ -14,7 +14,7 @@ use journal::ExecutionId;
 use wire::event::Body;
 use wire::{Event, EventKind, Message, Resumability, part};
 
-use super::{Action, Asked, Divergence, Input, Interruption, LostWriter, Refusal, Turn, TurnEnd, TurnFailure};
+use super::{Action, Asked, Divergence, Excess, Input, Interruption, LostWriter, Refusal, Turn, TurnEnd, TurnFailure};
 use crate::ports::HostFrame;
 use crate::testing::events::*;
 use crate::testing::script::*;

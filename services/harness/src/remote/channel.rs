@@ -11,8 +11,7 @@ use tonic::{Code, Status};
 use wire::harness_client::HarnessClient;
 use wire::{DescribeRequest, HarnessDescriptor};
 
-use super::RemoteOptions;
-use super::connection::{Connection, Limits};
+use super::connection::{Connection, MessageLimit};
 use super::pool::Place;
 
 type Client = HarnessClient<tonic::transport::Channel>;
@@ -57,9 +56,8 @@ impl HarnessChannel for Channel {
     }
 
     async fn connect(self: Box<Self>, turn: TurnStart) -> Result<Box<dyn HarnessConnection>, HarnessFailure> {
-        let RemoteOptions { max_message_bytes, send_timeout, .. } = *self.place.options();
-        let limits = Limits { message: max_message_bytes, send: send_timeout };
-        Ok(Box::new(Connection::open(self.client(), self.place, limits, turn)?))
+        let limit = MessageLimit(self.place.options().max_message_bytes);
+        Ok(Box::new(Connection::open(self.client(), self.place, limit, turn)?))
     }
 }
 

@@ -6,7 +6,6 @@ use futures::stream::BoxStream;
 use futures::{StreamExt, TryFutureExt};
 use prost::Message;
 use tokio::sync::mpsc;
-use tokio::time::{Duration, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
@@ -23,20 +22,16 @@ const REQUEST_ID: &str = "x-request-id";
 /// Frames on their way: a decision and its receipt.
 const FRAMES_AHEAD: usize = 2;
 
+/// Largest message in bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Limits {
-    /// Largest message in bytes.
-    pub(super) message: usize,
-    /// Longest wait for a frame to be taken.
-    pub(super) send: Duration,
-}
+pub(super) struct MessageLimit(pub(super) usize);
 
 pub(super) struct Connection {
     // Dropped before `frames`: the stream is then reset, and not half-closed as if all had been said.
     events: BoxStream<'static, Result<Event, Status>>,
     frames: mpsc::Sender<ControllerFrame>,
     envelope: Envelope,
-    limits: Limits,
+    limit: MessageLimit,
     _place: Place,
 }
 
@@ -46,12 +41,12 @@ impl Connection {
     pub(super) fn open(
         mut client: HarnessClient<Channel>,
         place: Place,
-        limits: Limits,
+        limit: MessageLimit,
         turn: TurnStart,
     ) -> Result<Self, HarnessFailure> {
         let envelope = Envelope::of(&turn);
         let request_id = turn.request_id.parse::<MetadataValue<_>>().ok();
-        let start = limits.check(envelope.start(turn))?;
+        let start = limit.check(envelope.start(turn))?;
         let (frames, outgoing) = mpsc::channel(FRAMES_AHEAD);
         let first = futures::stream::once(async { start });
         let mut request = Request::new(first.chain(ReceiverStream::new(outgoing)));
@@ -60,19 +55,16 @@ impl Connection {
         }
         let opening = async move { client.connect(request).await };
         let events = opening.map_ok(Response::into_inner).try_flatten_stream().boxed();
-        Ok(Self { events, frames, envelope, limits, _place: place })
+        Ok(Self { events, frames, envelope, limit, _place: place })
     }
 }
 
 #[async_trait]
 impl HarnessConnection for Connection {
     async fn send(&mut self, frame: HostFrame) -> Result<(), HarnessFailure> {
-        let frame = self.limits.check(self.envelope.frame(frame))?;
-        match timeout(self.limits.send, self.frames.send(frame)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(HarnessFailure("the harness closed its stream before it had its answer".into())),
-            Err(_) => Err(HarnessFailure(format!("the harness read nothing for {:?}", self.limits.send))),
-        }
+        let frame = self.limit.check(self.envelope.frame(frame))?;
+        let closed = |_| HarnessFailure("the harness closed its stream before it had its answer".into());
+        self.frames.send(frame).await.map_err(closed)
     }
 
     async fn next(&mut self) -> Result<Option<Event>, HarnessFailure> {
@@ -83,11 +75,11 @@ impl HarnessConnection for Connection {
     }
 }
 
-impl Limits {
+impl MessageLimit {
     fn check(self, frame: ControllerFrame) -> Result<ControllerFrame, HarnessFailure> {
         let size = frame.encoded_len();
-        if size > self.message {
-            let limit = self.message;
+        let Self(limit) = self;
+        if size > limit {
             return Err(HarnessFailure(format!(
                 "a message of {size} bytes to the harness exceeds the limit of {limit}"
             )));

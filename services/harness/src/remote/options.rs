@@ -7,8 +7,6 @@ use std::time::Duration;
 pub struct RemoteOptions {
     /// Longest wait for a connection, name resolution included.
     pub connect_timeout: Duration,
-    /// Longest wait for a harness to read a frame.
-    pub send_timeout: Duration,
     /// Largest message in either direction, in bytes. The first frame carries the whole history.
     pub max_message_bytes: usize,
     /// How often a connection without traffic is probed by an HTTP/2 ping. Servers of other implementations drop
@@ -22,7 +20,6 @@ impl Default for RemoteOptions {
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(5),
-            send_timeout: Duration::from_secs(60),
             max_message_bytes: 64 * 1024 * 1024,
             keepalive_interval: Duration::from_secs(330),
             keepalive_timeout: Duration::from_secs(20),

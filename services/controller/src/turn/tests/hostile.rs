@@ -42,6 +42,7 @@ fn outcome() -> impl Strategy<Value = Input> {
     let others = vec![
         Input::Closed,
         Input::HarnessFailed("reset".into()),
+        Input::Exceeded(Excess::Events(9)),
         Input::Sent,
         Input::Appended(seq(3)),
         Input::Refused(Refusal::Failed("full".into())),
