@@ -43,6 +43,11 @@ class Node:
         self.address = address
         self.channel = grpc.insecure_channel(address)
 
+    def kill(self):
+        self.channel.close()
+        self.process.kill()
+        self.process.wait()
+
     def stop(self):
         self.channel.close()
         self.process.send_signal(signal.SIGTERM)
@@ -64,7 +69,8 @@ def running_node(directory, *flags):
             time.sleep(0.02)
         node = Node(process, ready.read_text().strip())
         yield node
-        node.stop()
+        if process.poll() is None:
+            node.stop()
     finally:
         if process.poll() is None:
             process.kill()

@@ -26,7 +26,7 @@
 //! sdk::serve(Greeter, listener, stop).await?;
 //! ```
 //!
-//! `examples/greeter.rs` is this program in full. The effects:
+//! `examples/greeter.rs` is this program in full; docs/harness-rust.md is a tutorial. The effects:
 //!
 //! | method | the host | answer |
 //! |---|---|---|
