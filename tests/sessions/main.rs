@@ -5,6 +5,7 @@
 mod approvals_torture;
 mod crash_cuts;
 mod durability;
+mod execution;
 mod forks;
 mod races;
 mod replay;

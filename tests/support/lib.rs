@@ -12,6 +12,7 @@ mod scribe;
 mod scripted_harness;
 mod session;
 mod tool_server;
+pub mod vectors;
 
 pub use cut::cut_after;
 pub use harness_server::HarnessServer;

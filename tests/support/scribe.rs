@@ -1,7 +1,9 @@
 //! Writes journals that no host of this version writes: those of older hosts, broken ones, and ones cut short.
 
+use std::collections::BTreeMap;
+
 use env::Env;
-use journal::{Journal, NewOn, NewSession, SessionUid};
+use journal::{CreateError, Journal, NewOn, NewSession, SessionUid};
 use store::Store;
 use store::embedded::{Embedded, EmbeddedOptions};
 use wire::{Event, LogRecord};
@@ -24,19 +26,30 @@ impl Scribe {
 
     /// A session stored on `harness`, with these events as its log.
     pub async fn session(&self, harness: &str, events: Vec<Event>) -> String {
-        let new = NewSession {
-            project: "default".into(),
-            name: String::new(),
-            harness: harness.into(),
-            harness_source: NewOn::Static,
-            model: String::new(),
-            labels: Default::default(),
-            annotations: Default::default(),
-            origin: None,
-            identity: None,
+        let created = match self.journal.create(stored_on(harness, NewOn::Static)).await {
+            Err(CreateError::HarnessCollision(_)) => self.journal.create(stored_on(harness, NewOn::Registered)).await,
+            created => created,
         };
-        let session = self.journal.create(new).await.expect("the session is created").uid().to_string();
-        self.write(&session, events).await;
+        let session = created.expect("the session is created").uid().to_string();
+        if !events.is_empty() {
+            self.write(&session, events).await;
+        }
+        session
+    }
+
+    /// A session stored on `harness`, with these records as its log: hashes and fences come out as they are given.
+    pub async fn copy(&self, harness: &str, records: &[LogRecord]) -> String {
+        let session = self.session(harness, Vec::new()).await;
+        let uid = SessionUid::parse(&session).expect("a session uid");
+        let mut writer = self.journal.mint(&uid).await.expect("a fence is minted");
+        for record in records {
+            while writer.fence().to_wire() < record.fence {
+                writer = self.journal.mint(&uid).await.expect("a fence is minted");
+            }
+            let event = record.event.clone().expect("a record has an event");
+            let copied = self.journal.append(&mut writer, vec![event]).await.expect("the event is appended");
+            assert_eq!(copied, std::slice::from_ref(record));
+        }
         session
     }
 
@@ -45,5 +58,19 @@ impl Scribe {
         let uid = SessionUid::parse(session).expect("a session uid");
         let mut writer = self.journal.mint(&uid).await.expect("a fence is minted");
         self.journal.append(&mut writer, events).await.expect("the events are appended")
+    }
+}
+
+fn stored_on(harness: &str, harness_source: NewOn) -> NewSession {
+    NewSession {
+        project: "default".into(),
+        name: String::new(),
+        harness: harness.into(),
+        harness_source,
+        model: String::new(),
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
+        origin: None,
+        identity: None,
     }
 }

@@ -18,10 +18,14 @@ pub enum Step {
     Ask(EventKind, Body),
     /// Sends an event of its turn.
     Say(EventKind, Option<Body>),
+    /// Reads an answer.
+    Hear,
     /// Sends an event as it is.
     Raw(Box<Event>),
     /// From here on, told to park, it sends these events and is done.
     ParkWith(fn(ApprovalRef) -> Vec<Event>),
+    /// From here on, told to park, it waits until [`ScriptedHarness::release`] before it answers.
+    ParkAfterRelease,
     /// Waits until [`ScriptedHarness::release`].
     Wait,
     /// Ends with this state and is done.
@@ -180,20 +184,18 @@ impl Script {
             now.runs.push(vec![talk.first.clone()]);
             (now.runs.len() - 1, now.steps.clone())
         };
-        let mut parks: fn(ApprovalRef) -> Vec<Event> = park;
+        let mut parking = Parking { at_once: true, with: park };
         for step in steps {
             match step {
                 Step::Ask(kind, body) => {
                     talk.say(kind, body).await;
-                    match self.answer(run, &mut talk).await {
-                        Answer::Told => {}
-                        Answer::Gone => return,
-                        Answer::Park(reference) => {
-                            for event in parks(reference) {
-                                talk.say_event(event).await;
-                            }
-                            return;
-                        }
+                    if !self.hear(run, &mut talk, &parking).await {
+                        return;
+                    }
+                }
+                Step::Hear => {
+                    if !self.hear(run, &mut talk, &parking).await {
+                        return;
                     }
                 }
                 Step::Say(kind, body) => {
@@ -201,11 +203,9 @@ impl Script {
                     talk.say_event(event).await;
                 }
                 Step::Raw(event) => talk.say_event(*event).await,
-                Step::ParkWith(events) => parks = events,
-                Step::Wait => {
-                    self.waiting.add_permits(1);
-                    bounded(&self.released).await;
-                }
+                Step::ParkWith(events) => parking.with = events,
+                Step::ParkAfterRelease => parking.at_once = false,
+                Step::Wait => self.wait().await,
                 Step::End(state) => return talk.end(state).await,
                 Step::Close => return,
                 Step::Break => return talk.break_off(Status::internal("told to break")).await,
@@ -214,22 +214,39 @@ impl Script {
         talk.end("COMPLETED").await;
     }
 
-    /// Reads frames up to one that answers a request.
-    async fn answer(&self, run: usize, talk: &mut Talk) -> Answer {
-        loop {
-            let Some(heard) = talk.hear_frame().await else { return Answer::Gone };
+    async fn wait(&self) {
+        self.waiting.add_permits(1);
+        bounded(&self.released).await;
+    }
+
+    /// Reads frames up to one that answers a request; whether the run goes on after it.
+    async fn hear(&self, run: usize, talk: &mut Talk, parking: &Parking) -> bool {
+        while let Some(heard) = talk.hear_frame().await {
             self.lock().runs[run].push(heard.clone());
             match heard.frame {
                 Some(Frame::Approval(_)) => {}
-                Some(Frame::Park(reference)) => return Answer::Park(reference),
-                _ => return Answer::Told,
+                Some(Frame::Park(reference)) => {
+                    self.park(talk, reference, parking).await;
+                    return false;
+                }
+                _ => return true,
             }
+        }
+        false
+    }
+
+    async fn park(&self, talk: &mut Talk, reference: ApprovalRef, parking: &Parking) {
+        if !parking.at_once {
+            self.wait().await;
+        }
+        for event in (parking.with)(reference) {
+            talk.say_event(event).await;
         }
     }
 }
 
-enum Answer {
-    Told,
-    Park(ApprovalRef),
-    Gone,
+/// What a run does when it is told to park.
+struct Parking {
+    at_once: bool,
+    with: fn(ApprovalRef) -> Vec<Event>,
 }

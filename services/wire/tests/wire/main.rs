@@ -12,6 +12,8 @@ mod legacy;
 mod normalise;
 mod oracle;
 mod properties;
+#[path = "../../../../tests/support/vectors.rs"]
+mod spec;
 mod strategy;
 mod strict;
 mod timestamp;

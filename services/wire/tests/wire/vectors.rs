@@ -1,17 +1,15 @@
-//! The golden vectors of the contract, where they are at hand: in `sessions/vectors` of the directory that
-//! `SPEC_VECTORS_DIR` names, by default `../shared/spec` beside the project. The facts they fix are restated in the other
-//! modules, which always run.
+//! The golden vectors of the contract, where they are at hand. The facts they fix are restated in the other modules, which
+//! always run.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::Once;
-use std::{env, fs, io};
+use std::fs;
 
 use prost::Message;
 use serde::Deserialize;
 use serde_json::Value;
 use wire::canonical::Canonical;
 use wire::{ContentHash, Event, HarnessSpec, ModelCall, Session};
+
+use crate::spec::directory;
 
 #[derive(Deserialize)]
 struct Golden {
@@ -54,23 +52,6 @@ struct InputHash {
     name: String,
     model_call: ModelCall,
     input_hash: String,
-}
-
-/// Where the vectors are; `None`, and one line that says so, where they are not.
-pub(crate) fn directory() -> Option<PathBuf> {
-    static NOTICE: Once = Once::new();
-    let spec = env::var_os("SPEC_VECTORS_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec"), PathBuf::from);
-    let vectors = spec.join("sessions/vectors");
-    if vectors.is_dir() {
-        return Some(vectors);
-    }
-    // Straight to the stream, which the test harness does not capture as it captures `eprintln`.
-    NOTICE.call_once(|| {
-        let notice = format!("NOT RUN: golden vectors, {} is not there (set SPEC_VECTORS_DIR)\n", vectors.display());
-        io::stderr().write_all(notice.as_bytes()).unwrap();
-    });
-    None
 }
 
 fn golden() -> Option<Golden> {
