@@ -1,5 +1,6 @@
 //! Actors of the black-box suites: nodes as real processes, model servers, harnesses. Every wait has a bound.
 
+mod command;
 mod cut;
 mod harness_server;
 mod model_server;
@@ -7,6 +8,7 @@ mod node;
 mod operator;
 mod raw_harness;
 pub mod records;
+mod reference_journal;
 mod scale;
 mod scribe;
 mod scripted_harness;
@@ -14,12 +16,14 @@ mod session;
 mod tool_server;
 pub mod vectors;
 
+pub use command::{Agentctl, Ended};
 pub use cut::cut_after;
 pub use harness_server::HarnessServer;
 pub use model_server::ModelServer;
 pub use node::{Failpoint, NodeBuilder, NodeProcess};
 pub use operator::{Operator, remote_spec};
 pub use raw_harness::{Acting, Describing, Talk, serve_described, serve_harness, serve_raw};
+pub use reference_journal::{ReferenceJournal, ReferenceSession, chain};
 pub use scale::{rounds, seeds};
 pub use scribe::Scribe;
 pub use scripted_harness::{Described, ScriptedHarness, Step, descriptor};

@@ -8,6 +8,7 @@ mod export;
 mod fork;
 mod get;
 mod harness;
+mod import;
 mod list;
 mod pending;
 mod replay;
@@ -29,6 +30,7 @@ use crate::output::Output;
 pub enum Command {
     #[command(flatten)]
     OnHost(HostCommand),
+    Import(import::Import),
     Conformance(conformance::Conformance),
     Harness(harness::Harness),
     Version(version::Version),
@@ -72,6 +74,7 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::OnHost(HostCommand::Verify(verify::Verify { file: Some(file), .. })) => {
             verify::offline(&file, Output::stdout(common.output))
         }
+        Command::Import(command) => command.run(&common),
         Command::Conformance(command) => {
             let checking = command.run(Output::stdout(common.output));
             tokio::runtime::Runtime::new()?.block_on(or_interrupted(checking))
@@ -91,7 +94,7 @@ async fn run_on_host(command: HostCommand, common: Common) -> anyhow::Result<()>
     done
 }
 
-async fn or_interrupted(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+async fn or_interrupted<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::select! {
         done = command => done,
         pressed = tokio::signal::ctrl_c() => Err(pressed.map_or_else(Into::into, |()| Interrupted.into())),

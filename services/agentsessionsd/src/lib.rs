@@ -6,11 +6,13 @@ mod effects;
 #[cfg(feature = "failpoints")]
 mod failpoint;
 mod fronts;
+mod local_journal;
 mod node;
 mod ready_file;
 mod signals;
 pub mod telemetry;
 
 pub use effects::Effects;
+pub use local_journal::LocalJournal;
 pub use node::{Node, STOP_BOUND, StartError};
 pub use signals::Signals;

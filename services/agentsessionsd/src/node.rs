@@ -12,9 +12,7 @@ use env::{Env, TaskKind, Tasks};
 use frontend::{Frontend, tcp_incoming};
 use futures::Stream;
 use harness::DirectoryProblem;
-use journal::Journal;
 use model::{InvalidApiKey, InvalidModelConfig};
-use store::embedded::{Embedded, EmbeddedOptions};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -23,6 +21,7 @@ use tools::InvalidTools;
 use crate::config::Config;
 use crate::effects::Effects;
 use crate::fronts::Fronts;
+use crate::local_journal::LocalJournal;
 use crate::ready_file::ReadyFile;
 
 /// Longest time from the end of the drain timeout to the end of [`Node::stop`].
@@ -32,7 +31,7 @@ pub const STOP_BOUND: Duration = Duration::from_secs(5);
 /// for clients to disconnect.
 const INTERRUPT_BOUND: Duration = Duration::from_secs(2);
 const TASKS_BOUND: Duration = Duration::from_millis(800);
-const STORE_BOUND: Duration = Duration::from_millis(800);
+pub(crate) const STORE_BOUND: Duration = Duration::from_millis(800);
 
 /// A node could not be started.
 #[derive(Debug, Error)]
@@ -45,6 +44,12 @@ pub enum StartError {
         /// What is wrong.
         source: store::embedded::OpenError,
     },
+    /// The file is the journal of the reference host.
+    #[error(
+        "{path} is a journal of the reference host; `agentctl import {path} --journal NEW` carries it into a new journal",
+        path = .0.display()
+    )]
+    ReferenceJournal(PathBuf),
     /// What is in the file is not a journal this version reads.
     #[error("journal {path} cannot be read: {source}")]
     Journal {
@@ -115,7 +120,7 @@ pub struct Node {
 struct Parts {
     env: Env,
     tasks: Tasks,
-    store: Embedded,
+    journal: LocalJournal,
     host: Host,
     registry: Registry,
 }
@@ -238,12 +243,8 @@ impl Node {
 impl Parts {
     async fn assemble(config: &Config, env: Env, effects: Effects) -> Result<Self, StartError> {
         let directory = config.directory().map_err(StartError::Harnesses)?;
-        let path = || config.journal.clone();
-        let engine = Embedded::open(&config.journal, EmbeddedOptions::default())
-            .map_err(|source| StartError::Store { path: path(), source })?;
-        let journal = Journal::open(open_store(engine.clone(), env.clone())?, env.clone())
-            .await
-            .map_err(|source| StartError::Journal { path: path(), source })?;
+        let local = LocalJournal::open(config, &env).await?;
+        let journal = local.journal().clone();
         let tasks = Tasks::default();
         let registry = Registry::open(RegistryParts {
             journal: journal.clone(),
@@ -262,7 +263,7 @@ impl Parts {
             default_project: config.project.clone(),
             turn_limits: config.turn_limits(),
         });
-        Ok(Self { env, tasks, store: engine, host, registry })
+        Ok(Self { env, tasks, journal: local, host, registry })
     }
 
     async fn close(self) {
@@ -270,20 +271,8 @@ impl Parts {
         if left > 0 {
             tracing::warn!(left, "tasks did not end");
         }
-        if tokio::time::timeout(STORE_BOUND, self.store.close()).await.is_err() {
-            tracing::warn!("store did not close in time");
-        }
+        self.journal.close().await;
     }
-}
-
-#[cfg(feature = "failpoints")]
-fn open_store(engine: Embedded, env: Env) -> Result<store::Store, StartError> {
-    Ok(crate::failpoint::store(engine, env)?)
-}
-
-#[cfg(not(feature = "failpoints"))]
-fn open_store(engine: Embedded, env: Env) -> Result<store::Store, StartError> {
-    Ok(store::Store::new(engine, env))
 }
 
 /// Binds the listener of the operators, if there is to be one, before sessions are served at `sessions`.

@@ -3,6 +3,9 @@
 use store::{LimitExceeded, StoreError, TransactError};
 use thiserror::Error;
 
+use crate::SessionUid;
+use crate::import::UnfitRecord;
+
 /// A row cannot be read. Something other than this journal wrote it, or a newer version did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a {what} row of the journal cannot be decoded")]
@@ -185,6 +188,35 @@ pub enum ReserveError {
     Journal(JournalError),
 }
 
+/// Something of another host could not be carried over. What was carried over before stays.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// The uid is taken, by another session or by one whose log has gone another way.
+    #[error("session {0} is in this journal already, and its log here does not begin with the records to be imported")]
+    OtherSession(SessionUid),
+    /// The harness name is registered here, and not as what is to be imported.
+    #[error("harness name {0} is registered in this journal for something else")]
+    NameRegistered(String),
+    /// The harness name is to be registered, and belongs to the configuration of a host here.
+    #[error("harness name {0} belongs to the configuration of a host of this journal")]
+    NameReserved(String),
+    /// A record cannot be carried over.
+    #[error("session {0} {1}")]
+    Record(SessionUid, UnfitRecord),
+    /// Something does not fit into the journal.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// This one may not go on.
+    #[error("another import into this journal has begun")]
+    Superseded,
+    /// The last step may or may not have been taken. Importing again tells.
+    #[error("it is not known whether the last step of the import was taken")]
+    Unknown,
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
 macro_rules! journal_failures {
     ($($error:ident)*) => {$(
         impl From<JournalError> for $error {
@@ -217,8 +249,8 @@ macro_rules! write_outcomes {
     )*};
 }
 
-journal_failures!(OpenError CreateError AppendError ForkError RegisterError RetireError ReserveError);
-write_outcomes!(CreateError AppendError ForkError RegisterError RetireError ReserveError);
+journal_failures!(OpenError CreateError AppendError ForkError RegisterError RetireError ReserveError ImportError);
+write_outcomes!(CreateError AppendError ForkError RegisterError RetireError ReserveError ImportError);
 
 impl From<TransactError<JournalError>> for JournalError {
     fn from(error: TransactError<JournalError>) -> Self {

@@ -144,7 +144,12 @@ impl Child {
 }
 
 fn fork_marker(at: Seq) -> Event {
-    let detail = format!("parent@{at}");
-    let lifecycle = Lifecycle { kind: Kind::LifecycleFork.into(), detail, ..Lifecycle::default() };
+    let (kind, detail) = (Kind::LifecycleFork.into(), marker_detail(at));
+    let lifecycle = Lifecycle { kind, detail, ..Lifecycle::default() };
     Event::new(EventKind::EventLifecycle, Body::Lifecycle(lifecycle))
+}
+
+/// What the marker of a fork at `at` says.
+pub(crate) fn marker_detail(at: Seq) -> String {
+    format!("parent@{at}")
 }

@@ -149,6 +149,8 @@ impl Seq {
     pub const ZERO: Self = Self(0);
     /// The first record.
     pub const FIRST: Self = Self(1);
+    /// No record comes after it.
+    pub(crate) const MAX: Self = Self(i64::MAX as u64);
 
     /// The position before; the first is that of an empty log.
     pub(crate) fn previous(self) -> Self {

@@ -19,6 +19,7 @@ const HARNESS: u64 = 3;
 const RESERVED_HARNESS: u64 = 4;
 const REGISTRY_CHANGES: u64 = 5;
 const PENDING_LISTING: u64 = 6;
+const IMPORT: u64 = 7;
 
 /// Rows of a session: the element after its uid. The two that make up its state are neighbours, read as one range.
 const METADATA: u64 = 0;
@@ -65,6 +66,11 @@ pub(crate) fn reserved_harness(name: &str) -> Bytes {
 /// The counter that every change of a registration moves.
 pub(crate) fn registry_changes() -> Bytes {
     family(REGISTRY_CHANGES).key()
+}
+
+/// The row that says which import is the latest.
+pub(crate) fn import() -> Bytes {
+    family(IMPORT).key()
 }
 
 /// The keys of one session.

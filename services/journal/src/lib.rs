@@ -9,6 +9,7 @@ mod batch;
 mod error;
 mod fork;
 mod ids;
+pub mod import;
 mod journal;
 mod keys;
 mod lineage;
@@ -20,8 +21,8 @@ mod sessions;
 
 pub use append::Writer;
 pub use error::{
-    AppendError, Corrupt, CreateError, ForkError, JournalError, OpenError, RegisterError, ReserveError, RetireError,
-    TooLarge,
+    AppendError, Corrupt, CreateError, ForkError, ImportError, JournalError, OpenError, RegisterError, ReserveError,
+    RetireError, TooLarge,
 };
 pub use fork::NewChild;
 pub use ids::{ExecutionId, Fence, InvalidUid, Seq, SessionUid};

@@ -167,7 +167,7 @@ async fn list(
 }
 
 /// Reads a registration so that the transaction conflicts with whoever changes it.
-async fn read<E: From<Corrupt>>(
+pub(crate) async fn read<E: From<Corrupt>>(
     transaction: &mut Transaction,
     name: &str,
 ) -> Result<Option<HarnessRow>, TransactError<E>> {
@@ -176,7 +176,7 @@ async fn read<E: From<Corrupt>>(
 }
 
 /// Writes a registration, and that something has changed.
-fn write(transaction: &mut Transaction, name: &str, row: &HarnessRow) {
+pub(crate) fn write(transaction: &mut Transaction, name: &str, row: &HarnessRow) {
     transaction.set(&keys::harness(name), &row.encode_to_vec());
     transaction.atomic(AtomicOp::Add, &keys::registry_changes(), 1);
 }

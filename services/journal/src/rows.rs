@@ -2,12 +2,14 @@
 
 mod harness;
 mod head;
+mod import;
 mod session;
 
 use prost::Message;
 
 pub(crate) use harness::{HarnessRow, HarnessState, ReservedRow};
 pub(crate) use head::{Head, WriterToken};
+pub(crate) use import::ImportRow;
 pub(crate) use session::{Segment, SessionRow};
 
 use crate::error::Corrupt;

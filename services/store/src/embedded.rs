@@ -14,6 +14,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod untouched;
 mod writer;
 
 use std::path::Path;
@@ -24,6 +25,7 @@ use async_trait::async_trait;
 
 pub use file::OpenError;
 pub use stats::Stats;
+pub use untouched::open_untouched;
 
 use file::StoreFile;
 use keeper::{Keeper, Signal};

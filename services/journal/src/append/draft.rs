@@ -101,6 +101,11 @@ impl Draft {
         }
     }
 
+    /// The rows of the records, and the head, for a log that is laid out in several steps.
+    pub(crate) fn into_parts(self) -> (Vec<KeyValue>, Head) {
+        (self.rows, self.head)
+    }
+
     /// Whether the log holds this very append, however much has been appended since.
     pub(crate) async fn is_recorded(&self, transaction: &mut Transaction) -> Result<bool, TransactError<AppendError>> {
         let Some(first_row) = self.rows.first() else { return Ok(false) };

@@ -5,6 +5,7 @@ mod append;
 mod embedded;
 mod faults;
 mod fork;
+mod import;
 mod registry;
 mod sessions;
 mod support;

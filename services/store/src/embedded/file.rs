@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use super::table::{SCHEMA, Table};
 use super::turn::Turn;
+use super::untouched::open_untouched;
 
 /// Marks a file as ours: "agss".
 const APPLICATION_ID: i32 = 0x6167_7373;
@@ -39,6 +40,14 @@ pub enum OpenError {
         path: PathBuf,
         /// What it is.
         found: String,
+    },
+    /// The file is the journal of the reference host (journal.md §12); it was not changed.
+    #[error("{path} is a journal of the reference host (version {version})", path = path.display())]
+    ReferenceJournal {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: i32,
     },
     /// The file was written by another version of this program; it was not changed.
     #[error("{path} has format {found}, this program reads format {FORMAT}", path = path.display())]
@@ -76,6 +85,7 @@ pub(super) struct StoreFile {
 enum Content {
     Nothing,
     Store,
+    ReferenceJournal(i32),
     Foreign(String),
     OtherFormat(i32),
 }
@@ -87,6 +97,7 @@ impl StoreFile {
         match file.identify()? {
             Content::Store => Ok(file),
             Content::Nothing => file.create(),
+            Content::ReferenceJournal(version) => Err(OpenError::ReferenceJournal { path: file.path, version }),
             Content::Foreign(found) => Err(OpenError::Foreign { path: file.path, found }),
             Content::OtherFormat(found) => Err(OpenError::Format { path: file.path, found }),
         }
@@ -135,6 +146,13 @@ impl StoreFile {
             Ok(metadata) if metadata.len() == 0 => return Ok(Content::Nothing),
             Ok(_) => {}
         }
+        // What belongs to others is recognised here, without so much as a side file.
+        let content = open_untouched(&self.path).and_then(|connection| Identity::of(&connection));
+        match content.map(|identity| identity.judge()) {
+            Ok(Content::Nothing | Content::Store) | Err(_) => {}
+            Ok(others) => return Ok(others),
+        }
+        // That look took no locks: another process may be creating the store, or beginning to write.
         let identity = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connection| Identity::of(&connection));
         match identity {
             Ok(identity) => Ok(identity.judge()),
@@ -213,15 +231,16 @@ impl Identity {
             _ if self.is_blank() => Content::Nothing,
             (APPLICATION_ID, FORMAT) => Content::Store,
             (APPLICATION_ID, other) => Content::OtherFormat(other),
+            (_, version) if self.has("sessions") && self.has("events") => Content::ReferenceJournal(version),
             _ => Content::Foreign(self.describe()),
         }
     }
 
+    fn has(&self, name: &str) -> bool {
+        self.tables.iter().any(|table| table == name)
+    }
+
     fn describe(&self) -> String {
-        let has = |name: &str| self.tables.iter().any(|table| table == name);
-        if has("sessions") && has("events") {
-            return format!("an SQLite journal of another session host (version {})", self.user_version);
-        }
         format!(
             "an SQLite database of another program (application id {}, version {}, tables: {})",
             self.application_id,

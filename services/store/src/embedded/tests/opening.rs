@@ -10,9 +10,15 @@ use crate::embedded::{Embedded, EmbeddedOptions, OpenError};
 
 fn refusal(place: &Place) -> String {
     let before = fs::read(place.path()).expect("read");
+    let beside = files(place);
     let error = Embedded::open(place.path(), EmbeddedOptions::default()).err().expect("refusal");
     assert_eq!(fs::read(place.path()).expect("read"), before, "the file was changed");
+    assert_eq!(files(place), beside, "something was left beside it");
     error.to_string()
+}
+
+fn files(place: &Place) -> usize {
+    fs::read_dir(place.directory.path()).expect("list").count()
 }
 
 #[tokio::test]
@@ -69,15 +75,14 @@ fn many_may_create_one_store_at_once() {
 }
 
 #[test]
-fn journal_of_another_session_host_is_refused() {
+fn journal_of_the_reference_host_is_refused() {
     let place = Place::new();
     let connection = Connection::open(place.path()).expect("create");
-    connection
-        .execute_batch("CREATE TABLE sessions (uid TEXT); CREATE TABLE events (seq INTEGER); PRAGMA user_version = 2;")
-        .expect("tables");
+    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA user_version = 2;").expect("mode");
+    connection.execute_batch("CREATE TABLE sessions (uid TEXT); CREATE TABLE events (seq INTEGER);").expect("tables");
     drop(connection);
     let message = refusal(&place);
-    assert!(message.contains("journal of another session host (version 2)"), "{message}");
+    assert!(message.contains("journal of the reference host (version 2)"), "{message}");
 }
 
 #[test]

@@ -1,0 +1,118 @@
+//! `agentctl import`
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::Args;
+use env::Env;
+use node::LocalJournal;
+use reference::{Carried, CheckError, Checked, ReferenceFile};
+use serde_json::json;
+
+use super::or_interrupted;
+use crate::cli::Common;
+use crate::output::Output;
+use crate::progress::Progress;
+
+/// Carries a journal of the reference host into --journal: sessions, records, fences and registrations, unchanged
+///
+/// Everything is checked first, and if anything is wrong nothing is imported. An import that was cut is finished by
+/// running it again.
+#[derive(Args, Debug)]
+pub struct Import {
+    /// The reference host's journal. It is only read; stop the host first
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+impl Import {
+    pub fn run(self, common: &Common) -> anyhow::Result<()> {
+        if !common.server.is_empty() {
+            bail!("import writes to --journal, a file on this machine; leave --server out");
+        }
+        let path = &self.file;
+        if is_same_file(path, &common.host.journal) {
+            bail!("{} cannot be imported into itself; name a new file with --journal", path.display());
+        }
+        let mut output = Output::stdout(common.output);
+        let file = open(path)?;
+        let records = file.records();
+        let progress = Progress::new("records checked", records, false);
+        let checked = file.check(&common.host.project, || progress.step());
+        drop(progress);
+        let checked = match checked {
+            Ok(checked) => checked,
+            Err(error) => return refuse(path, &error, &mut output),
+        };
+        report_recomputed(&checked, &mut output)?;
+        let progress = Progress::new("records imported", records, false);
+        let carrying = carry(&checked, common, &progress);
+        let carried = tokio::runtime::Runtime::new()?.block_on(or_interrupted(carrying))?;
+        drop(progress);
+        report(path, &checked, carried, &mut output)
+    }
+}
+
+/// Opening reports by itself what SQLite says of a file that is not there, but not as the shell would.
+fn open(path: &Path) -> anyhow::Result<ReferenceFile> {
+    let opened = fs::metadata(path).map_err(anyhow::Error::from);
+    let opened = opened.and_then(|_| ReferenceFile::open(path).map_err(anyhow::Error::from));
+    opened.with_context(|| path.display().to_string())
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+async fn carry(checked: &Checked<'_>, common: &Common, progress: &Progress) -> anyhow::Result<Carried> {
+    let journal = LocalJournal::open(&common.host, &Env::system()).await?;
+    let carried = checked.carry(journal.journal(), || progress.step()).await;
+    journal.close().await;
+    Ok(carried?)
+}
+
+fn refuse(path: &Path, error: &CheckError, output: &mut Output) -> anyhow::Result<()> {
+    let (session, seq) = match error {
+        CheckError::Session { session, .. } => (Some(session), None),
+        CheckError::Record { session, seq, .. } => (Some(session), Some(seq)),
+        _ => (None, None),
+    };
+    let json = json!({ "ok": false, "session": session, "seq": seq, "problem": error.to_string() });
+    output.line(format_args!("bad journal {error}"), &json)?;
+    output.flush()?;
+    Err(anyhow!("{} cannot be imported; nothing was", path.display()))
+}
+
+fn report_recomputed(checked: &Checked<'_>, output: &mut Output) -> anyhow::Result<()> {
+    for session in &checked.contents().recomputed {
+        let (stored, recomputed) = (session.stored.as_str_name(), session.recomputed.as_str_name());
+        let uid = session.session.as_str();
+        output.line(
+            format_args!("recomputed session={uid} compute={recomputed} stored={stored}"),
+            &json!({ "session": uid, "compute_state": recomputed, "stored": stored }),
+        )?;
+    }
+    Ok(())
+}
+
+fn report(path: &Path, checked: &Checked<'_>, carried: Carried, output: &mut Output) -> anyhow::Result<()> {
+    let (contents, Carried { sessions, records, present_sessions }) = (checked.contents(), carried);
+    let (registrations, reserved) = (contents.registrations, contents.reserved_names);
+    output.line(
+        format_args!(
+            "ok file={} sessions={sessions} records={records} present={present_sessions} harnesses={registrations} \
+             reserved={reserved}",
+            path.display()
+        ),
+        &json!({
+            "ok": true,
+            "sessions": sessions,
+            "records": records,
+            "present_sessions": present_sessions,
+            "harnesses": registrations,
+            "reserved_names": reserved,
+        }),
+    )?;
+    Ok(output.flush()?)
+}
