@@ -8,6 +8,7 @@ mod call;
 mod layers;
 mod listener;
 mod options;
+mod prefaced;
 mod registry;
 mod server;
 mod sessions;

@@ -21,9 +21,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Options;
+use crate::prefaced::Prefaced;
 
 /// Pause after a failed accept: out of file descriptors, say. Without it the loop would spin until one is free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Longest wait for a client to say that it speaks HTTP/2. Pings find out about it only after that, and until then it
+/// holds a place that another client may want.
+const PREFACE_BOUND: Duration = Duration::from_secs(10);
 
 /// Streams of a connection beyond [`Options::max_calls`], so that a client that uses all of those still gets its
 /// refusals, and its health checks answered.
@@ -117,7 +122,8 @@ impl Acceptor {
     where
         C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let connection = self.http2.serve_connection(TokioIo::new(stream), self.service.clone());
+        let stream = TokioIo::new(Prefaced::new(stream, PREFACE_BOUND));
+        let connection = self.http2.serve_connection(stream, self.service.clone());
         let counted = self.connections.token();
         let go_away = self.go_away.clone();
         let cut = self.tasks.cancelled(TaskKind::Background);
@@ -163,5 +169,58 @@ where
 {
     fn execute(&self, stream: F) {
         self.0.spawn("stream", TaskKind::Background, stream);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+    use tokio::time::{Instant, timeout};
+
+    use super::*;
+
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    /// A SETTINGS frame that changes nothing.
+    const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+
+    /// A listener with a place for one connection, and two clients who want it. The first has said `begun`.
+    async fn contended(begun: &[u8]) -> (Listener, DuplexStream, DuplexStream) {
+        let options = Options {
+            max_message_size: 1 << 20,
+            max_calls: 8,
+            max_connections: 1,
+            keepalive_interval: Duration::from_secs(3_600),
+            keepalive_timeout: Duration::from_secs(20),
+        };
+        let ((mut first, accepted_first), (second, accepted_second)) = (duplex(4_096), duplex(4_096));
+        let incoming =
+            futures::stream::iter([Ok(accepted_first), Ok(accepted_second)]).chain(futures::stream::pending());
+        first.write_all(begun).await.unwrap();
+        (Listener::start(incoming, Router::new(), &Tasks::default(), &options), first, second)
+    }
+
+    /// Begins to speak HTTP/2, and waits for the listener to do so.
+    async fn greet(client: &mut DuplexStream) {
+        client.write_all(&[PREFACE, SETTINGS].concat()).await.unwrap();
+        client.read_exact(&mut [0; 9]).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_does_not_begin_in_time_gives_its_place_to_another() {
+        for begun in [&b""[..], &PREFACE[..23]] {
+            let (_listener, mut silent, mut other) = contended(begun).await;
+            let before = Instant::now();
+            greet(&mut other).await;
+            let waited = before.elapsed();
+            assert!(waited >= PREFACE_BOUND && waited < PREFACE_BOUND * 2, "{waited:?}");
+            silent.read_to_end(&mut Vec::new()).await.unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_has_begun_may_be_silent() {
+        let (_listener, mut first, mut other) = contended(b"").await;
+        greet(&mut first).await;
+        timeout(PREFACE_BOUND * 3, greet(&mut other)).await.expect_err("its place is taken");
     }
 }
