@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use load::{Problem, Problems};
 pub use tools::{ToolsConfig, ToolsKind};
 pub use values::{
-    ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat, Period, RegistryAddr, StaticHarness,
+    ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat, Period, RegistryAddr, Retries, StaticHarness,
 };
 
 /// Everything an operator can decide about a node. Credentials are not part of it: they come from the environment
@@ -107,6 +107,19 @@ pub struct ModelConfig {
     /// Longest time from a model request to its complete answer
     #[arg(id = "model.timeout", long = "model-timeout", value_name = "TIME")]
     pub timeout: Period,
+
+    /// Longest wait for a connection to the provider, name resolution and TLS included
+    #[arg(id = "model.connect_timeout", long = "model-connect-timeout", value_name = "TIME")]
+    pub connect_timeout: Period,
+
+    /// Longest silence of the provider, before its answer and within it; as long as the whole answer may take, if not
+    /// given, because some models think in silence
+    #[arg(id = "model.idle_timeout", long = "model-idle-timeout", value_name = "TIME")]
+    pub idle_timeout: Option<Period>,
+
+    /// How often a model request is sent again while nothing of an answer has arrived; 0: never
+    #[arg(id = "model.retries", long = "model-retries", value_name = "N")]
+    pub retries: Retries,
 }
 
 /// Harnesses that all nodes on the journal share, and the listener for those who register them.
@@ -206,6 +219,9 @@ impl Default for ModelConfig {
             path: "/chat/completions".to_owned(),
             auth_header: "Authorization".to_owned(),
             timeout: Period::seconds(120),
+            connect_timeout: Period::seconds(10),
+            idle_timeout: None,
+            retries: Retries::new(2),
         }
     }
 }
@@ -326,8 +342,9 @@ impl ModelConfig {
             path: self.path.clone(),
             auth_header: self.auth_header.clone(),
             timeout: self.timeout.get(),
-            // Some models think in silence for as long as the answer may take.
-            idle_timeout: self.timeout.get(),
+            connect_timeout: self.connect_timeout.get(),
+            idle_timeout: self.idle_timeout.unwrap_or(self.timeout).get(),
+            retries: self.retries.get(),
             ..model::ModelConfig::default()
         }
     }

@@ -8,7 +8,7 @@ mod places;
 use serde::Deserialize;
 use thiserror::Error;
 
-pub use amounts::{ByteSize, Count, Period};
+pub use amounts::{ByteSize, Count, Period, Retries};
 pub use logs::{LogFilter, LogFormat};
 pub use operators::RegistryAddr;
 pub use places::{ListenAddr, StaticHarness};

@@ -78,6 +78,8 @@ base_url = "https://api.openai.com/v1"
 path = "/chat/completions"
 auth_header = "Authorization"
 timeout = "2m"
+connect_timeout = "10s"
+retries = 2
 
 [registry]
 addr = ""

@@ -115,6 +115,49 @@ impl FromStr for Count {
     }
 }
 
+/// How often something is done again; 0: never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Raw", into = "u32")]
+pub struct Retries(u32);
+
+impl Retries {
+    /// So often.
+    #[must_use]
+    pub const fn new(retries: u32) -> Self {
+        Self(retries)
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl TryFrom<Raw> for Retries {
+    type Error = InvalidValue;
+
+    fn try_from(raw: Raw) -> Result<Self, InvalidValue> {
+        raw.into_text().parse()
+    }
+}
+
+impl From<Retries> for u32 {
+    fn from(retries: Retries) -> Self {
+        retries.0
+    }
+}
+
+impl FromStr for Retries {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        text.parse()
+            .map(Self)
+            .map_err(|_| InvalidValue(format!("{text:?} is not a whole number from 0 to {}", u32::MAX)))
+    }
+}
+
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         humantime::format_duration(self.0).fmt(f)
@@ -132,6 +175,12 @@ impl fmt::Display for ByteSize {
 }
 
 impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Retries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -159,6 +208,14 @@ mod tests {
         assert!(refused::<Period>("10").contains("10s"));
         assert!(refused::<ByteSize>("many").contains("64MiB"));
         assert!(refused::<ByteSize>("0").contains("refuse"));
+    }
+
+    #[test]
+    fn retries_start_at_zero() {
+        assert_eq!("0".parse::<Retries>().unwrap().get(), 0);
+        for bad in ["-1", "1.5", "4294967296", ""] {
+            assert!(refused::<Retries>(bad).contains("whole number"), "{bad:?}");
+        }
     }
 
     #[test]
