@@ -9,7 +9,7 @@
 //! | 3 Exec, 3.1 frames, 3.2 recovery | [`section_3_exec`] | |
 //! | 4 a turn in the journal | [`section_4_turn`] | its four commits: crash_cuts.rs |
 //! | 5 effects | [`section_5_effects`] | executors: tools.rs and services/tools/tests |
-//! | 6.1 the host's side | [`section_6_connect`] | services/harness/tests/adapters |
+//! | 6.1 the host's side | [`section_6_connect`] | every misbehaviour at once, beside turns that go well: section_6_1_host_side.rs; bounds: turn_limits.rs; services/harness/tests/adapters |
 //! | 6.2 the harness's side | | the conformance suite: tests/harness, services/harness/sdk/tests |
 //! | 7.1 matching | [`section_7_1_matching`] | controller replay, which no call runs: services/controller/src/turn/tests/replay.rs |
 //! | 7.2 order of Resume | [`section_7_2_resume`] | |
