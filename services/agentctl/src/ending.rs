@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use node::with_causes;
 use thiserror::Error;
 
 use crate::output::OutputError;
@@ -27,6 +28,6 @@ pub fn of(outcome: anyhow::Result<()>) -> ExitCode {
     if error.downcast_ref().is_some_and(OutputError::is_closed) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("agentctl: {error:#}");
+    eprintln!("agentctl: {}", with_causes(&error));
     if error.is::<Interrupted>() { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE }
 }

@@ -1,5 +1,7 @@
 //! What is printed: lines of text or of JSON, and text as it streams.
 
+mod content;
+mod plain;
 pub mod text;
 
 use std::fmt::Display;
@@ -9,6 +11,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::cli::Format;
+use plain::Streamed;
 
 /// Standard output, in the form that the user chose.
 pub struct Output<W: Write = BufWriter<Stdout>> {
@@ -67,9 +70,12 @@ impl<W: Write> Output<W> {
         if self.interactive { self.flush() } else { Ok(()) }
     }
 
-    /// Prints text that is part of a longer one, at once.
+    /// Prints text that is part of a longer one, at once: as it is, unless it goes to a terminal.
     pub fn streamed(&mut self, text: &str) -> Result<(), OutputError> {
-        self.out.write_all(text.as_bytes())?;
+        match self.interactive {
+            true => write!(self.out, "{}", Streamed(text))?,
+            false => self.out.write_all(text.as_bytes())?,
+        }
         self.inside_line = match text.as_bytes().last() {
             Some(last) => *last != b'\n',
             None => self.inside_line,

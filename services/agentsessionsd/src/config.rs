@@ -314,7 +314,7 @@ impl Config {
         let harnesses = self.directory().err().unwrap_or_default();
         let harnesses = harnesses.into_iter().map(|problem| Problem::new("harness", problem.to_string()));
         // Neither key nor randomness is looked at until there is a request.
-        let model = model::provider(&self.model.provider(), None, Env::system()).err();
+        let model = model::provider(&self.model.named(), None, Env::system()).err();
         let model = model.into_iter().flat_map(|invalid| invalid.problems);
         let model = model.map(|problem| Problem::new("model", problem.to_string()));
         let tools = ::tools::problems(&self.executors()).into_iter();
@@ -327,13 +327,20 @@ impl Config {
         ];
         let periods = periods.into_iter().filter(|(_, period)| period.get().is_zero());
         let periods = periods.map(|(key, _)| Problem::new(key, "must be longer than zero"));
+        let journal = self.journal.as_os_str().is_empty().then(|| Problem::new("journal", "must name a file"));
         let shared = self.registry.addr.get().filter(|addr| addr.port() != 0 && addr.port() == self.addr.port());
         let shared = shared.map(|_| Problem::new("registry.addr", "must not have the port of the Sessions service"));
-        harnesses.chain(model).chain(tools).chain(periods).chain(shared).collect()
+        harnesses.chain(model).chain(tools).chain(periods).chain(journal).chain(shared).collect()
     }
 }
 
 impl ModelConfig {
+    /// The same with a name, so that the rest is looked at whether there is a model or not.
+    fn named(&self) -> model::ModelConfig {
+        let name = if self.name.is_empty() { "unnamed" } else { &self.name };
+        model::ModelConfig { model: name.to_owned(), ..self.provider() }
+    }
+
     /// What the provider needs.
     pub(crate) fn provider(&self) -> model::ModelConfig {
         model::ModelConfig {

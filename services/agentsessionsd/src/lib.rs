@@ -1,5 +1,6 @@
 //! A node: its configuration, its assembly from the crates of the workspace, and its orderly end.
 
+mod causes;
 pub mod cli;
 pub mod config;
 mod effects;
@@ -12,6 +13,7 @@ mod ready_file;
 mod signals;
 pub mod telemetry;
 
+pub use causes::with_causes;
 pub use effects::Effects;
 pub use local_journal::LocalJournal;
 pub use node::{Node, STOP_BOUND, StartError};

@@ -85,6 +85,9 @@ fn message(status: &Status, origin: Origin) -> String {
         next = cause.source();
     }
     match root.map(ToString::to_string) {
+        None if status.message().is_empty() && status.code() == Code::Unimplemented => {
+            "the service at this address does not know this call".to_owned()
+        }
         Some(root) if !status.message().contains(&root) => format!("{}: {root}", status.message()),
         _ => status.message().to_owned(),
     }

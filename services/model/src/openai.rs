@@ -105,7 +105,6 @@ fn log_completion(draft: &draft::Draft, model: &str, streamed: bool) {
     tracing::debug!(
         model,
         streamed,
-        finish_reason = draft.finish_reason(),
         input_tokens = usage.prompt_tokens,
         output_tokens = usage.completion_tokens,
         reasoning_tokens = usage.reasoning_tokens(),

@@ -19,7 +19,12 @@ mod tests;
 /// The bound on the growth of the pause between attempts.
 const MAX_PAUSES: u32 = 100;
 
-/// How long [`Store::transact`] keeps trying. A policy ends with whichever bound is met first.
+/// Attempts that are made however long they take: a process that was stopped, or a machine that stood still, must not
+/// fail the transactions that it had begun.
+const LEAST_ATTEMPTS: u32 = 3;
+
+/// How long [`Store::transact`] keeps trying. A policy ends with whichever bound is met first, but not on time alone before
+/// the third attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryPolicy {
     /// Most attempts.
@@ -105,7 +110,8 @@ impl Store {
                 Err(error) => return Err(attempt.settle(error)),
             }
             attempt.number += 1;
-            if attempt.number >= self.policy.attempts || started.elapsed() >= self.policy.time {
+            let late = attempt.number >= LEAST_ATTEMPTS && started.elapsed() >= self.policy.time;
+            if late || attempt.number >= self.policy.attempts {
                 return Err(attempt.settle(TransactError::Exhausted { attempts: attempt.number }));
             }
             self.pause_before(attempt.number).await;

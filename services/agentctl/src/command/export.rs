@@ -1,7 +1,7 @@
 //! `agentctl export`
 
-use std::fs::{File, Permissions};
-use std::io::BufWriter;
+use std::fs::{self, File, Permissions};
+use std::io::{BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,8 @@ pub struct Export {
     #[arg(long, value_name = "UID")]
     session: String,
 
-    /// File to write; it appears when the export is complete, and replaces an older one. Standard output if not given
+    /// File to write; it appears when the export is complete, and replaces an older one. Anything else at that path, such as
+    /// a device or a pipe, is written to. Standard output if not given
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
 }
@@ -36,7 +37,7 @@ impl Export {
         let source = Source { client: &context.client, uid: &self.session, progress };
         match &self.file {
             None => source.each(|record| Ok(context.output.json(record)?)).await,
-            Some(path) => source.write_file(path).await.with_context(|| path.display().to_string()),
+            Some(path) => source.write_to(path).await.with_context(|| path.display().to_string()),
         }
     }
 }
@@ -56,6 +57,21 @@ impl Source<'_> {
             self.progress.step();
         }
         Ok(())
+    }
+
+    async fn write_to(self, path: &Path) -> anyhow::Result<()> {
+        match fs::canonicalize(path) {
+            Ok(target) if target.is_file() => self.write_file(&target).await,
+            Ok(_) => self.write_stream(path).await,
+            Err(_) => self.write_file(path).await,
+        }
+    }
+
+    /// Writes to what is there and is no file.
+    async fn write_stream(self, path: &Path) -> anyhow::Result<()> {
+        let mut out = BufWriter::new(File::options().write(true).open(path)?);
+        self.each(|record| Ok(output::write_json(&mut out, record)?)).await?;
+        Ok(out.flush()?)
     }
 
     /// Writes beside `path` and renames, so that `path` never holds a part of an export.

@@ -1,7 +1,8 @@
 use insta::assert_snapshot;
 use wire::event::Body;
 use wire::{
-    ApprovalRef, ApprovalResult, ComputeState, Event, EventKind, LogRecord, Message, Part, ResourceMetadata, Session,
+    ApprovalRef, ApprovalResult, ComputeState, Event, EventKind, Lifecycle, LogRecord, Mediation, Message, Part,
+    ResourceMetadata, Session, ToolCall, ToolResult, lifecycle,
 };
 
 use super::text::{Child, Decided, Described, Listed, Marked, Record, Waiting};
@@ -99,6 +100,59 @@ fn records_print_in_columns_with_the_text_of_messages() {
     seq=22  EVENT_INPUT  user: two texts
     seq=4444 EVENT_INPUT  user: two texts
     ");
+}
+
+#[test]
+fn records_say_what_a_person_has_to_know_who_decides() {
+    let arguments = serde_json::from_value(serde_json::json!({ "to": "a\nb", "amount": 5 })).unwrap();
+    let call = ToolCall {
+        id: "c1".into(),
+        tool: "pay".into(),
+        args: Some(arguments),
+        mediation: Mediation::RequiresApproval.into(),
+        ..Default::default()
+    };
+    let decision = ApprovalResult { tool_call_id: "c1".into(), reason: "no".into(), ..Default::default() };
+    let refused = ToolResult { id: "c1".into(), is_error: true, error: "denied".into(), ..Default::default() };
+    let fork = Lifecycle { kind: lifecycle::Kind::LifecycleFork.into(), detail: "p@3".into(), ..Default::default() };
+    let error = wire::Error { description: "model failed".into(), ..Default::default() };
+    let bodies = [
+        (EventKind::EventToolCall, Body::Tool(call)),
+        (EventKind::EventApprovalResult, Body::ApprovalResult(decision)),
+        (EventKind::EventToolResult, Body::Result(refused)),
+        (EventKind::EventLifecycle, Body::Lifecycle(fork)),
+        (EventKind::EventError, Body::Error(error)),
+    ];
+    let lines: Vec<_> =
+        bodies.into_iter().map(|(kind, body)| Record(&record(3, kind, Some(body))).to_string()).collect();
+    assert_snapshot!(lines.join("\n"), @r#"
+    seq=3   EVENT_TOOL_CALL  c1: pay {"amount":5,"to":"a\nb"} (needs approval)
+    seq=3   EVENT_APPROVAL_RESULT  c1: denied no
+    seq=3   EVENT_TOOL_RESULT  c1: failed: denied
+    seq=3   EVENT_LIFECYCLE  FORK p@3
+    seq=3   EVENT_ERROR  model failed
+    "#);
+}
+
+#[test]
+fn text_from_elsewhere_cannot_move_the_cursor_or_forge_a_line() {
+    let metadata = ResourceMetadata { name: "n\u{1b}[31m7\nX\tY\u{202e}".into(), ..Default::default() };
+    let session = Session { metadata: Some(metadata), ..Session::default() };
+    let line = Listed(&session).to_string();
+    assert!(line.ends_with(r"name=n\u{1b}[31m7\nX\tY\u{202e}"), "{line}");
+
+    let message = Message { role: "user".into(), parts: vec![Part::text("a\nseq=9 EVENT_END\u{7}")] };
+    let forged = record(1, EventKind::EventInput, Some(Body::Message(message))).to_owned();
+    assert_eq!(Record(&forged).to_string(), "seq=1   EVENT_INPUT  user: a\n        seq=9 EVENT_END\\u{7}");
+}
+
+#[test]
+fn streamed_text_is_raw_unless_it_goes_to_a_terminal() {
+    for (interactive, expected) in [(false, "a\u{1b}[2J\tb\nc"), (true, "a\\u{1b}[2J\tb\nc")] {
+        let mut output = Output { interactive, ..output(Format::Text) };
+        output.streamed("a\u{1b}[2J\tb\nc").unwrap();
+        assert_eq!(printed(output), expected);
+    }
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use wire::{ApprovalRef, ComputeState, Event, LogRecord, Part, ResourceMetadata, Session, event};
+use wire::{ApprovalRef, ComputeState, Event, LogRecord, ResourceMetadata, Session, event};
+
+use super::content::Content;
+use super::plain::Inline;
 
 /// A session in a listing.
 pub struct Listed<'a>(pub &'a Session);
@@ -75,8 +78,8 @@ impl Display for ShortCompute {
 impl Display for Listed<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let session = self.0;
-        let (uid, name, compute) = (uid(session), name(session), ShortCompute(session.compute_state));
-        let Session { last_seq, harness, .. } = session;
+        let (uid, name, compute) = (uid(session), Inline(name(session)), ShortCompute(session.compute_state));
+        let (last_seq, harness) = (session.last_seq, Inline(&session.harness));
         write!(f, "{uid}\tlast_seq={last_seq}\tcompute={compute}\tharness={harness}\tname={name}")
     }
 }
@@ -84,8 +87,9 @@ impl Display for Listed<'_> {
 impl Display for Described<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let session = self.0;
-        let (uid, name, project) = (uid(session), name(session), project(session));
-        let (compute, Session { last_seq, harness, .. }) = (ShortCompute(session.compute_state), session);
+        let (uid, name, project) = (uid(session), Inline(name(session)), Inline(project(session)));
+        let (last_seq, harness) = (session.last_seq, Inline(&session.harness));
+        let compute = ShortCompute(session.compute_state);
         write!(f, "session {uid} project={project} name={name} harness={harness} last_seq={last_seq} compute={compute}")
     }
 }
@@ -103,8 +107,9 @@ impl Display for Waiting<'_> {
         let session = self.0;
         let pending = session.pending_approval.clone().unwrap_or_default();
         let ApprovalRef { execution_id, tool_call_id, request_seq } = pending;
+        let tool_call_id = Inline(&tool_call_id);
         write!(f, "{}\texecution={execution_id}\ttool_call={tool_call_id}\trequest_seq={request_seq}", uid(session))?;
-        write!(f, "\tharness={}\tname={}", session.harness, name(session))
+        write!(f, "\tharness={}\tname={}", Inline(&session.harness), Inline(name(session)))
     }
 }
 
@@ -125,7 +130,7 @@ fn is_approval(event: &Event) -> bool {
 impl Display for Child<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let session = self.0;
-        let (uid, name) = (uid(session), name(session));
+        let (uid, name) = (uid(session), Inline(name(session)));
         write!(f, "child {uid} parent={} fork_seq={} name={name}", session.parent_uid, session.fork_seq)
     }
 }
@@ -136,10 +141,6 @@ impl Display for Record<'_> {
         write!(f, "seq={:<3}", record.seq)?;
         let Some(event) = &record.event else { return Ok(()) };
         write!(f, " {}", event.kind().as_str_name())?;
-        if let Some(event::Body::Message(message)) = &event.body {
-            write!(f, "  {}: ", message.role)?;
-            message.parts.iter().filter_map(Part::as_text).try_for_each(|text| f.write_str(text))?;
-        }
-        Ok(())
+        event.body.as_ref().map_or(Ok(()), |body| Content(body).fmt(f))
     }
 }

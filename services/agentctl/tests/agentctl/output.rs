@@ -1,7 +1,9 @@
 //! JSON for machines, and readers that go away.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -27,6 +29,27 @@ fn every_line_of_json_output_is_an_object_with_proto_names() {
     assert_eq!(json(&["verify"])[0]["records"], 6);
     assert_eq!(objects(&ctl.ok(&["list", "--output=json"])).len(), 2);
     assert!(objects(&ctl.ok(&["version", "--output=json"]))[0]["version"].is_string());
+}
+
+#[test]
+fn export_writes_to_what_is_no_file_and_through_a_link() {
+    let ctl = Ctl::new();
+    let uid = ctl.new_session("hi");
+    let export = |path: &Path| ctl.ok(&["export", "--session", &uid, "--file", path.to_str().unwrap()]);
+
+    let (link, target) = (ctl.path("link"), ctl.path("target"));
+    std::fs::write(&target, "older").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    export(&link);
+    assert!(link.is_symlink());
+    assert_eq!(std::fs::read_to_string(&target).unwrap().lines().count(), 5);
+
+    let pipe = ctl.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = Command::new("cat").arg(&pipe).stdout(Stdio::piped()).spawn().unwrap();
+    export(&pipe);
+    assert_eq!(reader.wait_with_output().unwrap().stdout, std::fs::read(&target).unwrap());
+    assert!(std::fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
 }
 
 #[test]

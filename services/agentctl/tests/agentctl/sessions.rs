@@ -60,7 +60,7 @@ fn children_of_a_fork_go_on_alone() {
 
     let child = children[0].0;
     ctl.ok(&["exec", "--session", child, "--input", "alone"]);
-    let log = echo_turn(1, "shared") + "seq=6   EVENT_LIFECYCLE\n" + &echo_turn(7, "alone");
+    let log = echo_turn(1, "shared") + "seq=6   EVENT_LIFECYCLE  FORK parent@5\n" + &echo_turn(7, "alone");
     assert_eq!(ctl.ok(&["replay", "--session", child]), log);
     assert_eq!(ctl.ok(&["replay", "--session", &parent]), echo_turn(1, "shared"));
 }

@@ -63,6 +63,25 @@ fn what_check_config_prints_is_a_file_that_means_the_same() {
 }
 
 #[test]
+fn check_config_refuses_what_a_node_could_not_start_with() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let tool = "[tools.billing]\nkind = 'http'\ntools = ['pay']\nurl = 'http://127.0.0.1:1/'\nheaders = { Authorization = 'BILLING' }\n";
+    std::fs::write(file.path(), tool).unwrap();
+    let config = file.path().to_str().unwrap();
+    for (args, named) in [
+        (&["--config", config][..], "BILLING"),
+        (&["--model-base-url", "ftp://x"], "model"),
+        (&["--model-timeout", "0s"], "model"),
+        (&["--journal", ""], "journal"),
+    ] {
+        let args: Vec<_> = ["check-config"].iter().chain(args).copied().collect();
+        let output = run(&args, &[]);
+        assert!(!output.status.success(), "{args:?}");
+        assert!(stderr(&output).contains(named), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn check_config_prints_the_defaults_and_no_key() {
     let output = run(&["check-config"], &[("MODEL_API_KEY", "very secret")]);
     assert!(!stdout(&output).contains("secret"));

@@ -17,7 +17,7 @@ use super::sse::Decoder;
 const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
 
 /// Longest answer that is not streamed, and longest message out of a stream.
-const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
+const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
 
 /// The data of the last event.
 const DONE: &[u8] = b"[DONE]";
@@ -74,7 +74,7 @@ impl Form {
         match text.split(';').next().unwrap_or_default().trim() {
             "text/event-stream" => Ok(Self::Stream),
             "application/json" => Ok(Self::Whole),
-            other => Err(CallError::ContentType(other.to_owned())),
+            _ => Err(CallError::ContentType),
         }
     }
 }

@@ -21,7 +21,6 @@ pub(super) struct Choice {
     pub delta: Option<Fragment>,
     /// In a whole answer.
     pub message: Option<Fragment>,
-    pub finish_reason: Option<String>,
 }
 
 /// A piece of the message.

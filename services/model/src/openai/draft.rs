@@ -20,7 +20,6 @@ pub(super) struct Draft {
     /// By the provider's index, which orders them.
     calls: BTreeMap<u32, CallDraft>,
     usage: Usage,
-    finish_reason: Option<String>,
     has_choice: bool,
     /// Bytes of text, reasoning and tool calls so far.
     size: usize,
@@ -59,7 +58,6 @@ impl Draft {
             reasoning: String::new(),
             calls: BTreeMap::new(),
             usage: Usage::default(),
-            finish_reason: None,
             has_choice: false,
             size: 0,
             limit,
@@ -75,18 +73,12 @@ impl Draft {
         self.usage = chunk.usage.unwrap_or(self.usage);
         let Some(choice) = chunk.choices.into_iter().find(|choice| choice.index == 0) else { return Ok(None) };
         self.has_choice = true;
-        self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
         choice.delta.or(choice.message).map_or(Ok(None), |fragment| self.add_fragment(fragment))
     }
 
     /// What the answer cost, as far as the provider told.
     pub(super) fn usage(&self) -> Usage {
         self.usage
-    }
-
-    /// Why the model stopped, in the provider's words.
-    pub(super) fn finish_reason(&self) -> Option<&str> {
-        self.finish_reason.as_deref()
     }
 
     /// The complete message: reasoning, then text, then tool calls. There is a text part unless there are only calls.

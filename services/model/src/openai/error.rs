@@ -29,8 +29,8 @@ pub(super) enum CallError {
     Silent(Duration),
     #[error("no complete answer within {0:?}")]
     TimedOut(Duration),
-    #[error("the answer is of type {0:?}, neither JSON nor an event stream")]
-    ContentType(String),
+    #[error("the answer is neither JSON nor an event stream")]
+    ContentType,
     #[error("the answer broke off: {0}")]
     Broken(String),
     #[error("the stream ended before [DONE]")]

@@ -113,7 +113,10 @@ impl Queue {
     pub(super) fn run(&self) {
         while self.wait() {
             // A commit that is alone may be under way: what comes meanwhile joins the group.
-            let Ok(mut writer) = self.writer.lock() else { break };
+            let Ok(mut writer) = self.writer.lock() else {
+                tracing::error!("a commit ended in a panic: the store is closed");
+                break;
+            };
             let Some(writer) = &mut *writer else { break };
             let (commits, errands) = self.lock().take();
             errands.into_iter().for_each(|errand| writer.run(errand));

@@ -74,7 +74,7 @@ impl Readers {
         match timeout(TRANSACTION_LIFE, Arc::clone(&self.permits).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) => Err(StoreError::Unavailable("store is closed".into())),
-            Err(_) => Err(StoreError::Unavailable("every reader is busy".into())),
+            Err(_) => Err(StoreError::TooOld),
         }
     }
 

@@ -150,6 +150,23 @@ async fn attempts_are_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_machine_that_stood_still_fails_no_transaction_on_its_first_attempt() {
+    let store = store([Err(CommitError::Conflict), Ok(None)]);
+    let result = store
+        .transact::<_, &str, _>(|_, attempt| {
+            async move {
+                if attempt.is_first() {
+                    tokio::time::sleep(Duration::from_secs(60)).await;
+                }
+                Ok(attempt.number)
+            }
+            .boxed()
+        })
+        .await;
+    assert!(matches!(result, Ok(1)), "{result:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn time_is_bounded() {
     let policy = RetryPolicy { attempts: u32::MAX, time: Duration::from_secs(2), pause: Duration::from_millis(1) };
     let started = Instant::now();
