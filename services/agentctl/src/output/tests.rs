@@ -142,7 +142,7 @@ fn text_from_elsewhere_cannot_move_the_cursor_or_forge_a_line() {
     assert!(line.ends_with(r"name=n\u{1b}[31m7\nX\tY\u{202e}"), "{line}");
 
     let message = Message { role: "user".into(), parts: vec![Part::text("a\nseq=9 EVENT_END\u{7}")] };
-    let forged = record(1, EventKind::EventInput, Some(Body::Message(message))).to_owned();
+    let forged = record(1, EventKind::EventInput, Some(Body::Message(message)));
     assert_eq!(Record(&forged).to_string(), "seq=1   EVENT_INPUT  user: a\n        seq=9 EVENT_END\\u{7}");
 }
 
