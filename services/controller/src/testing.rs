@@ -3,4 +3,6 @@
 pub(crate) mod events;
 pub(crate) mod script;
 pub(crate) mod session;
+#[path = "../../../tests/support/vectors.rs"]
+mod spec;
 pub(crate) mod vectors;
