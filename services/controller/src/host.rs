@@ -2,6 +2,7 @@
 
 mod admission;
 mod approve;
+mod compute;
 mod context;
 mod create;
 mod driver;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 use env::{Env, TaskKind, Tasks};
 use journal::{InvalidUid, Journal, SessionState, SessionUid};
+use tokio::sync::oneshot;
 
 pub use context::CallContext;
 pub use error::{Classified, ErrorClass, HostError, InvalidDecision, InvalidFork};
@@ -79,6 +81,28 @@ impl Host {
     /// What may end a call early.
     fn bounds(&self, call: &CallContext) -> Bounds {
         Bounds::new(call, self.parts.tasks.cancelled(TaskKind::Request))
+    }
+
+    /// Does `work` in a task of its own, which goes on if the future is dropped, and learns of that from its call.
+    async fn detached<T, F>(
+        &self,
+        name: &'static str,
+        call: CallContext,
+        work: impl FnOnce(Self, CallContext) -> F,
+    ) -> Result<T, HostError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, HostError>> + Send + 'static,
+    {
+        let call = CallContext { cancelled: call.cancelled.child_token(), ..call };
+        let _client_gone = call.cancelled.clone().drop_guard();
+        let (outcome, ended) = oneshot::channel();
+        let work = work(self.clone(), call);
+        self.parts.tasks.spawn(name, TaskKind::Request, async move {
+            // A caller that is gone does not want to know.
+            let _ = outcome.send(work.await);
+        });
+        ended.await.unwrap_or(Err(HostError::Draining))
     }
 
     /// The session named by a request.

@@ -16,11 +16,12 @@ mod legacy;
 mod recorded;
 mod replay;
 mod resume;
+mod suspended;
 
 use std::collections::HashMap;
 
-use journal::{ExecutionId, Seq};
-use wire::{Event, EventKind, event, lifecycle};
+use journal::{ExecutionId, Seq, SessionUid};
+use wire::{Event, EventKind, SnapshotRef, event, lifecycle};
 
 pub use decision::{DecisionPlan, Undecidable, is_same_decision};
 pub use error::LogError;
@@ -31,6 +32,7 @@ pub use resume::{ResumePlan, ResumeStep};
 
 use execution::Execution;
 use legacy::Legacy;
+use suspended::Suspended;
 
 /// An index of one session's log, from its first event on.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +46,7 @@ pub struct Log {
     /// Positions of the executions that the approval scan looks at, ascending.
     approval_bearing: Vec<usize>,
     legacy: Legacy,
+    suspended: Suspended,
 }
 
 impl Log {
@@ -62,8 +65,11 @@ impl Log {
         let seq = self.head.next();
         self.head = seq;
         if event.kind() == EventKind::EventLifecycle {
-            if is_fork(event) {
-                self.fork = Some(seq);
+            if let Some(event::Body::Lifecycle(body)) = &event.body {
+                self.suspended.push(body);
+                if body.kind() == lifecycle::Kind::LifecycleFork {
+                    self.fork = Some(seq);
+                }
             }
             return;
         }
@@ -108,6 +114,24 @@ impl Log {
         Some(last.harness.as_str()).filter(|name| open && !name.is_empty())
     }
 
+    /// The snapshot that the latest SUSPEND of the session itself names: what its compute is restored from
+    /// (execution.md §7.2).
+    #[must_use]
+    pub fn snapshot_of(&self, session: &SessionUid) -> Option<&SnapshotRef> {
+        self.suspended.latest(session.as_str())
+    }
+
+    /// The last turn that has ended. Later ones are running, or were interrupted; records without an id are no turn of
+    /// this kind.
+    #[must_use]
+    pub fn last_ended(&self) -> Option<&ExecutionId> {
+        self.executions
+            .iter()
+            .rev()
+            .find(|execution| execution.ended && !execution.id.is_legacy())
+            .map(|ended| &ended.id)
+    }
+
     /// Whether a record was written by this session itself, not copied by the fork that made it.
     #[must_use]
     pub fn is_owned(&self, seq: Seq) -> bool {
@@ -126,8 +150,4 @@ impl Log {
             self.executions.len() - 1
         })
     }
-}
-
-fn is_fork(event: &Event) -> bool {
-    matches!(&event.body, Some(event::Body::Lifecycle(body)) if body.kind() == lifecycle::Kind::LifecycleFork)
 }

@@ -1,6 +1,8 @@
 //! What a host needs from the outside: harnesses, models, tool executors. Implemented by the crates below this one,
 //! scripted in tests.
 
+mod runtime;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +11,8 @@ use async_trait::async_trait;
 use journal::{ExecutionId, JournalError, SessionUid};
 use thiserror::Error;
 use wire::{Event, HarnessDescriptor, History, Message, ModelCall, ToolCall, ToolResult, harness_spec};
+
+pub use runtime::{AcquireError, Compute, Runtime, RuntimeFailure, SessionPoint};
 
 /// Longest Describe (execution.md §2.3).
 pub const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -40,13 +44,13 @@ pub trait StaticHarnesses: HarnessDirectory {
     fn reserved_names(&self) -> Vec<String>;
 }
 
-/// What this host can run: makes a placement of what a registration says.
+/// What this host can run: finds the runtime for the placement that a registration asks for.
 pub trait Placements: Send + Sync + 'static {
-    /// The placement, without dialing it.
+    /// The runtime, without dialing anything.
     ///
     /// # Errors
     /// [`Unservable`].
-    fn place(&self, placement: &harness_spec::Placement) -> Result<Arc<dyn HarnessPlacement>, Unservable>;
+    fn place(&self, placement: &harness_spec::Placement) -> Result<Arc<dyn Runtime>, Unservable>;
 }
 
 /// This host cannot serve a placement; the text says why, for the operator.
@@ -64,7 +68,7 @@ pub struct ServedHarness {
     /// Whether it needs a memory snapshot, as far as this host knows without asking it.
     pub resumability: wire::Resumability,
     /// Where it runs.
-    pub placement: Arc<dyn HarnessPlacement>,
+    pub runtime: Arc<dyn Runtime>,
 }
 
 /// Where the definition of a harness comes from.
@@ -87,7 +91,8 @@ pub enum Registered {
     Isolated(String),
 }
 
-/// A place where a harness can be described and connected to.
+/// A place where a harness can be described and connected to, and which keeps nothing of a session between two turns.
+/// It is a [`Runtime`] without memory.
 #[async_trait]
 pub trait HarnessPlacement: Send + Sync + 'static {
     /// Opens whatever Describe and Connect need. For a remote placement both then use this very channel, so that what
@@ -112,7 +117,7 @@ pub struct TurnStart {
     pub session: SessionUid,
     /// The turn.
     pub execution: ExecutionId,
-    /// Every event of the log before this turn; empty for a harness restored from memory (invariant I4).
+    /// Every event of the log before this turn; empty for a harness whose memory was restored (invariant I4).
     pub history: History,
     /// The inputs of the turn.
     pub inputs: Vec<Message>,
@@ -163,6 +168,18 @@ pub enum DescribeError {
     /// It was reached and answered with an error.
     #[error("harness failed to describe itself: {0}")]
     Refused(String),
+    /// Its runtime failed.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeFailure),
+}
+
+impl From<AcquireError> for DescribeError {
+    fn from(error: AcquireError) -> Self {
+        match error {
+            AcquireError::Unavailable(error) => Self::Unavailable(error),
+            AcquireError::Runtime(error) => Self::Runtime(error),
+        }
+    }
 }
 
 /// A running harness failed: it broke the stream, reported an error, or violated the protocol. The text says what,
@@ -223,14 +240,12 @@ pub enum ToolError {
 }
 
 impl ServedHarness {
-    /// Acquires the placement and asks the harness what it is. The caller bounds the wait with [`DESCRIBE_TIMEOUT`].
+    /// Asks the harness what it is. The caller bounds the wait with [`DESCRIBE_TIMEOUT`].
     ///
     /// # Errors
     /// [`DescribeError`].
-    pub async fn describe(&self) -> Result<(Box<dyn HarnessChannel>, HarnessDescriptor), DescribeError> {
-        let mut channel = self.placement.acquire().await?;
-        let descriptor = channel.describe().await?;
-        Ok((channel, descriptor))
+    pub async fn describe(&self) -> Result<HarnessDescriptor, DescribeError> {
+        self.runtime.probe().await?.describe().await
     }
 }
 

@@ -1,6 +1,8 @@
 //! Scripted journals, harnesses and outside worlds for the tests of the engine.
 
 pub(crate) mod events;
+pub(crate) mod host;
+pub(crate) mod runtime;
 pub(crate) mod script;
 pub(crate) mod session;
 #[path = "../../../tests/support/vectors.rs"]

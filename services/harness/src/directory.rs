@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use controller::ports::{HarnessDirectory, HarnessPlacement, HarnessSource, ServedHarness, StaticHarnesses};
+use controller::ports::{HarnessDirectory, HarnessSource, Runtime, ServedHarness, StaticHarnesses};
 use thiserror::Error;
 use wire::Resumability;
 
@@ -119,12 +119,12 @@ fn built_in(model: Option<&str>) -> BTreeMap<String, ServedHarness> {
         .collect()
 }
 
-fn served(placement: impl HarnessPlacement, resumability: Resumability) -> ServedHarness {
+fn served(runtime: impl Runtime, resumability: Resumability) -> ServedHarness {
     ServedHarness {
         source: HarnessSource::Static,
         descriptor_id: String::new(),
         resumability,
-        placement: Arc::new(placement),
+        runtime: Arc::new(runtime),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use controller::ports::{HarnessPlacement, Placements, Unservable};
+use controller::ports::{Placements, Runtime, Unservable};
 use wire::harness_spec::Placement;
 
 use crate::remote::{HarnessAddress, Remote, RemoteOptions};
@@ -23,7 +23,7 @@ impl RegisteredPlacements {
 }
 
 impl Placements for RegisteredPlacements {
-    fn place(&self, placement: &Placement) -> Result<Arc<dyn HarnessPlacement>, Unservable> {
+    fn place(&self, placement: &Placement) -> Result<Arc<dyn Runtime>, Unservable> {
         match placement {
             Placement::Remote(_) if !self.has_model => {
                 Err(Unservable("a remote harness needs a model, and this host has none configured".to_owned()))

@@ -22,6 +22,8 @@ use crate::{Fence, Journal, Seq, SessionState, SessionUid};
 /// What a fork child does not inherit.
 #[derive(Clone, Debug, Default)]
 pub struct NewChild {
+    /// Its uid, where something is kept under it already; a fresh one if there is none.
+    pub uid: Option<SessionUid>,
     /// Display name.
     pub name: String,
     /// Its labels.
@@ -48,7 +50,8 @@ impl Journal {
         at: Seq,
         children: Vec<NewChild>,
     ) -> Result<Vec<SessionState>, ForkError> {
-        let children = children.into_iter().map(|child| (SessionUid::mint(&self.env), child)).collect();
+        let named = |child: NewChild| (child.uid.clone().unwrap_or_else(|| SessionUid::mint(&self.env)), child);
+        let children = children.into_iter().map(named).collect();
         let plan = Arc::new(Plan { parent: parent.clone(), at, children, now: self.env.unix_nanos() });
         let states = self
             .store

@@ -1,8 +1,9 @@
 //! May this harness run here now? (execution.md §2.3)
 
-use wire::{HarnessDescriptor, Resumability};
+use wire::{HarnessDescriptor, History, Resumability};
 
 use super::HostError;
+use super::compute::{Standing, acquire};
 use super::context::Bounds;
 use super::routing::Route;
 use crate::ports::{DESCRIBE_TIMEOUT, DescribeError, HarnessChannel};
@@ -11,27 +12,58 @@ use crate::ports::{DESCRIBE_TIMEOUT, DescribeError, HarnessChannel};
 pub(super) struct Admitted {
     pub(super) channel: Box<dyn HarnessChannel>,
     pub(super) descriptor: HarnessDescriptor,
+    /// The compute has the memory of the session.
+    remembers: bool,
 }
 
-/// Acquires the harness's placement, describes it and checks the answer. Touches neither journal nor fence.
-pub(super) async fn admit(route: &Route, bounds: &Bounds) -> Result<Admitted, HostError> {
+/// Acquires the session's compute, asks the harness in it what it is, and checks the answer. Touches neither journal nor
+/// fence.
+pub(super) async fn admit(route: &Route, standing: &Standing, bounds: &Bounds) -> Result<Admitted, HostError> {
+    let acquired = in_time(route, bounds, async {
+        let mut compute = acquire(&*route.harness.runtime, standing).await?;
+        let descriptor = compute.channel.describe().await?;
+        Ok(Admitted { channel: compute.channel, descriptor, remembers: compute.remembers })
+    });
+    let admitted = acquired.await?;
+    check(route, &admitted.descriptor)?;
+    Ok(admitted)
+}
+
+/// What [`admit`] checks, of a harness that is not to run now.
+pub(super) async fn describe(route: &Route, bounds: &Bounds) -> Result<HarnessDescriptor, HostError> {
+    let descriptor = in_time(route, bounds, route.harness.describe()).await?;
+    check(route, &descriptor)?;
+    Ok(descriptor)
+}
+
+impl Admitted {
+    /// What the harness is told of the session: nothing if it remembers it (invariant I4).
+    pub(super) fn history(&self, log: History) -> History {
+        let memory = resumability(&self.descriptor) == Resumability::RequiresMemorySnapshot;
+        if memory && self.remembers { History::default() } else { log }
+    }
+}
+
+async fn in_time<T>(
+    route: &Route,
+    bounds: &Bounds,
+    describe: impl Future<Output = Result<T, DescribeError>>,
+) -> Result<T, HostError> {
     bounds.check()?;
-    let describe = tokio::time::timeout(DESCRIBE_TIMEOUT, route.harness.describe());
-    let described = bounds.or_interrupted(describe).await?;
+    let described = bounds.or_interrupted(tokio::time::timeout(DESCRIBE_TIMEOUT, describe)).await?;
     let name = || route.name.clone();
-    let (channel, descriptor) = match described {
-        Ok(Ok(described)) => described,
+    match described {
+        Ok(Ok(described)) => Ok(described),
         Ok(Err(DescribeError::Unavailable(error))) => {
-            return Err(HostError::HarnessUnavailable { name: name(), reason: error.0 });
+            Err(HostError::HarnessUnavailable { name: name(), reason: error.0 })
         }
-        Ok(Err(DescribeError::Refused(reason))) => return Err(HostError::DescribeRefused { name: name(), reason }),
+        Ok(Err(DescribeError::Refused(reason))) => Err(HostError::DescribeRefused { name: name(), reason }),
+        Ok(Err(DescribeError::Runtime(failure))) => Err(failure.into()),
         Err(_elapsed) => {
             let reason = format!("no answer to Describe within {} s", DESCRIBE_TIMEOUT.as_secs());
-            return Err(HostError::HarnessUnavailable { name: name(), reason });
+            Err(HostError::HarnessUnavailable { name: name(), reason })
         }
-    };
-    check(route, &descriptor)?;
-    Ok(Admitted { channel, descriptor })
+    }
 }
 
 /// The descriptor's id is checked before its capabilities.
@@ -44,8 +76,8 @@ fn check(route: &Route, descriptor: &HarnessDescriptor) -> Result<(), HostError>
             expected: expected.clone(),
         });
     }
-    // Neither the in-process nor the remote placement keeps a memory snapshot.
-    if resumability(descriptor) == Resumability::RequiresMemorySnapshot {
+    let keeps_memory = route.harness.runtime.capabilities().memory_snapshot;
+    if resumability(descriptor) == Resumability::RequiresMemorySnapshot && !keeps_memory {
         return Err(HostError::Unplaceable(route.name.clone()));
     }
     Ok(())

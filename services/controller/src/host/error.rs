@@ -4,6 +4,7 @@ use journal::{AppendError, JournalError, Seq};
 use thiserror::Error;
 
 use crate::log::{LogError, Undecidable};
+use crate::ports::RuntimeFailure;
 use crate::turn::TurnFailure;
 
 /// Why an operation failed. [`class`](Classified::class) says how a caller is told.
@@ -125,6 +126,9 @@ pub enum HostError {
     /// The operation is declared but not offered.
     #[error("{0} is not supported by this host")]
     Unsupported(&'static str),
+    /// The runtime of the harness failed; the cause is in the log, not in the answer.
+    #[error("compute of the session failed")]
+    Runtime(#[from] RuntimeFailure),
     /// The journal failed; the cause is in the log, not in the answer.
     #[error("journal failed")]
     Journal(#[source] JournalError),
@@ -150,6 +154,17 @@ pub enum InvalidFork {
         /// Children asked for.
         count: usize,
     },
+    /// A harness that lives in memory is not what it was at an earlier record.
+    #[error("at_seq {at} is not the head {head}: a memory harness forks at its head only")]
+    NotHead {
+        /// The position asked for.
+        at: Seq,
+        /// The parent's head.
+        head: Seq,
+    },
+    /// The snapshot is of use to the parent alone.
+    #[error("the snapshot of the session has no external handle, so its compute cannot be cloned")]
+    NoExternalHandle,
     /// The parent has no such record yet.
     #[error("at_seq {at} is beyond the head {head}")]
     BeyondHead {
@@ -203,7 +218,12 @@ impl Classified for HostError {
             Self::EmptySession
             | Self::UnknownHarness(_)
             | Self::PageToken
-            | Self::Fork(_)
+            | Self::Fork(
+                InvalidFork::Identity
+                | InvalidFork::Count(_)
+                | InvalidFork::Names { .. }
+                | InvalidFork::BeyondHead { .. },
+            )
             | Self::Unrecordable(_)
             | Self::Decision(InvalidDecision::Missing(_)) => InvalidArgument,
             Self::UnknownSession => NotFound,
@@ -217,6 +237,7 @@ impl Classified for HostError {
             | Self::DescriptorMismatch { .. }
             | Self::VersionMismatch { .. }
             | Self::Evidence(_)
+            | Self::Fork(InvalidFork::NotHead { .. } | InvalidFork::NoExternalHandle)
             | Self::Decision(InvalidDecision::Undecidable(_) | InvalidDecision::DecidedOtherwise) => FailedPrecondition,
             Self::Busy | Self::Conflict | Self::Fenced => Aborted,
             Self::HarnessUnavailable { .. } | Self::Draining => Unavailable,
@@ -226,7 +247,11 @@ impl Classified for HostError {
             Self::Log(error) if error.is_divergence() => Internal,
             Self::Log(_) => FailedPrecondition,
             Self::Turn(failure) if failure.is_precondition() => FailedPrecondition,
-            Self::Turn(_) | Self::DescribeRefused { .. } | Self::Journal(_) | Self::OutcomeUnknown => Internal,
+            Self::Turn(_)
+            | Self::DescribeRefused { .. }
+            | Self::Runtime(_)
+            | Self::Journal(_)
+            | Self::OutcomeUnknown => Internal,
         }
     }
 }

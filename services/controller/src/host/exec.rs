@@ -48,7 +48,7 @@ impl Host {
         let _guard = self.guards.try_take(state.uid())?;
         let expected = request.expected_last_seq.map_or(Some(state.last_seq()), Seq::from_wire);
         let state = self.exec_state(state, expected, &request).await?;
-        let admitted = admit(&route, &bounds).await?;
+        let admitted = admit(&route, &self.standing(&state).await?, &bounds).await?;
         let turn = NewTurn { request, call, bounds: &bounds, expected, route, admitted };
         if self.new_turn(turn, &state, updates).await? == Ended::Parked {
             self.final_session(&state, updates).await?;
@@ -124,19 +124,20 @@ impl Host {
         let start = TurnStart {
             session: uid.clone(),
             execution: execution.clone(),
-            history: log.history.clone(),
+            history: admitted.history(log.history.clone()),
             inputs: request.inputs,
             config: request.config,
             resume_from_seq: request.resume_from_seq,
             request_id: call.request_id.clone(),
         };
-        let events = opening(&start, route.name, admitted.descriptor.version);
+        let events = opening(&start, route.name.clone(), admitted.descriptor.version);
         let (writer, records) = self.journal().take_over(uid, expected, events).await?;
         updates.records(&records).await;
         log.extend(records);
 
         let turn = Turn::live(execution, resumability);
-        self.run_turn(ReadyTurn { turn, start, channel: admitted.channel, bounds, writer, log }, updates).await
+        let runtime = &*route.harness.runtime;
+        self.run_turn(ReadyTurn { turn, start, channel: admitted.channel, runtime, bounds, writer, log }, updates).await
     }
 }
 

@@ -1,20 +1,27 @@
 //! Fork: children that share their parent's log up to a record (execution.md §11).
 
-use journal::{ForkError, NewChild, Seq, SessionState};
-use wire::{ForkRequest, ForkResponse};
+mod memory;
 
-use super::admission::admit;
+use std::sync::Arc;
+
+use journal::{ForkError, NewChild, Seq, SessionState, SessionUid};
+use wire::{ForkRequest, ForkResponse, Resumability};
+
+use super::admission::{describe, resumability};
 use super::routing::route;
 use super::{CallContext, Host, HostError, InvalidFork};
+use memory::MemoryFork;
 
 /// Most children of one fork.
 const MAX_CHILDREN: i32 = 128;
 
 impl Host {
-    /// Forks a session. The parent is neither touched nor fenced and may be running.
+    /// Forks a session. The parent of a stateless harness is neither touched nor fenced and may be running; that of a
+    /// memory harness is suspended.
     ///
     /// # Errors
-    /// [`HostError::Fork`] for a request that cannot be met, what routing and admission refuse, or a failed journal.
+    /// [`HostError::Fork`] for a request that cannot be met, what routing and admission refuse, a lost race for the
+    /// parent, a failed runtime, or a failed journal.
     pub async fn fork(&self, request: ForkRequest, call: CallContext) -> Result<ForkResponse, HostError> {
         if request.identity.is_some() {
             return Err(InvalidFork::Identity.into());
@@ -24,17 +31,34 @@ impl Host {
         let route = route(self.harnesses(), parent.harness(), "")?;
         let at = fork_point(&parent, request.at_seq)?;
         let children = new_children(request)?;
-        admit(&route, &self.bounds(&call)).await?;
+        let descriptor = describe(&route, &self.bounds(&call)).await?;
 
-        let children = self.journal().fork(parent.uid(), at, children).await.map_err(|error| match error {
+        let children = if resumability(&descriptor) == Resumability::RequiresMemorySnapshot {
+            let fork = MemoryFork { parent, at, children, runtime: Arc::clone(&route.harness.runtime) };
+            // What has been made is taken down even if the caller goes away.
+            let work = |host: Self, call| async move { host.fork_memory(fork, &host.bounds(&call)).await };
+            self.detached("fork", call, work).await?
+        } else {
+            self.fork_log(parent.uid(), at, children).await?
+        };
+        Ok(ForkResponse { children: children.iter().map(SessionState::to_wire).collect() })
+    }
+
+    /// Makes the children in the journal, all or none.
+    async fn fork_log(
+        &self,
+        parent: &SessionUid,
+        at: Seq,
+        children: Vec<NewChild>,
+    ) -> Result<Vec<SessionState>, HostError> {
+        self.journal().fork(parent, at, children).await.map_err(|error| match error {
             ForkError::NoSession => HostError::UnknownSession,
             // The head never moves back, and it was there before.
-            ForkError::BeyondHead => InvalidFork::BeyondHead { at: at.to_wire(), head: parent.last_seq() }.into(),
+            ForkError::BeyondHead => HostError::Conflict,
             ForkError::TooLarge(error) => HostError::Unrecordable(error.to_string()),
             ForkError::Unknown => HostError::OutcomeUnknown,
             ForkError::Journal(error) => HostError::Journal(error),
-        })?;
-        Ok(ForkResponse { children: children.iter().map(SessionState::to_wire).collect() })
+        })
     }
 }
 
@@ -61,7 +85,7 @@ fn new_children(request: ForkRequest) -> Result<Vec<NewChild>, InvalidFork> {
     } else if names.len() != count {
         return Err(InvalidFork::Names { names: names.len(), count });
     }
-    Ok(names.into_iter().map(|name| NewChild { name, labels: request.labels.clone() }).collect())
+    Ok(names.into_iter().map(|name| NewChild { uid: None, name, labels: request.labels.clone() }).collect())
 }
 
 #[cfg(test)]

@@ -1,16 +1,15 @@
 //! Resume: finishes the interrupted turn of a session (execution.md §7.2, §7.3).
 
-use env::TaskKind;
 use journal::{ExecutionId, SessionState};
-use tokio::sync::oneshot;
 use wire::event::Body;
 use wire::{ApprovalRequest, Event, EventKind, ExecRequest, ResumeRequest, Session};
 
 use super::admission::{Admitted, admit, resumability};
+use super::compute::{Standing, resume_event};
 use super::context::Bounds;
 use super::logs::SessionLog;
 use super::routing::{Route, refuse_pinned, refuse_stateless, resolve_recorded, route};
-use super::run::{ReadyTurn, resume_event};
+use super::run::ReadyTurn;
 use super::updates::Updates;
 use super::{CallContext, Host, HostError};
 use crate::log::{ResumeStep, TurnSpan};
@@ -24,15 +23,7 @@ impl Host {
     /// # Errors
     /// What the order of checks in execution.md §7.2 refuses, a failed turn, or a lost race.
     pub async fn resume(&self, request: ResumeRequest, call: CallContext) -> Result<Session, HostError> {
-        let call = CallContext { cancelled: call.cancelled.child_token(), ..call };
-        let _client_gone = call.cancelled.clone().drop_guard();
-        let (outcome, ended) = oneshot::channel();
-        let host = self.clone();
-        self.parts.tasks.spawn("resume", TaskKind::Request, async move {
-            // A caller that is gone does not want to know.
-            let _ = outcome.send(host.run_resume(request, &call).await);
-        });
-        ended.await.unwrap_or(Err(HostError::Draining))
+        self.detached("resume", call, |host, call| async move { host.run_resume(request, &call).await }).await
     }
 
     async fn run_resume(&self, request: ResumeRequest, call: &CallContext) -> Result<Session, HostError> {
@@ -84,13 +75,13 @@ impl Host {
             }
             ResumeStep::Refuse(error) => Err(HostError::Log(error)),
             ResumeStep::NothingPending => {
-                admit(&route, bounds).await?;
+                admit(&route, &Standing::of(state.uid(), &log.index), bounds).await?;
                 self.append_marker(state, log, resume_event(), updates).await
             }
             ResumeStep::Run(span) => {
-                let admitted = admit(&route, bounds).await?;
+                let admitted = admit(&route, &Standing::of(state.uid(), &log.index), bounds).await?;
                 check_version(&plan.harness_version, &admitted.descriptor.version)?;
-                self.run_recorded(state, log, &span, admitted, (call, bounds), updates).await
+                self.run_recorded(state, log, &span, (&route, admitted), (call, bounds), updates).await
             }
         }
     }
@@ -115,7 +106,7 @@ impl Host {
         state: &SessionState,
         log: SessionLog,
         span: &TurnSpan,
-        admitted: Admitted,
+        (route, admitted): (&Route, Admitted),
         (call, bounds): (&CallContext, &Bounds),
         updates: &mut Updates,
     ) -> Result<(), HostError> {
@@ -128,14 +119,16 @@ impl Host {
         let start = TurnStart {
             session: uid.clone(),
             execution: recorded.execution.clone(),
-            history: log.history.prefix(recorded.history_len),
+            history: admitted.history(log.history.prefix(recorded.history_len)),
             inputs: recorded.inputs,
             config: recorded.config,
             resume_from_seq: recorded.resume_from_seq,
             request_id: call.request_id.clone(),
         };
         let turn = Turn::recover(recorded.execution, recorded.recording, resumability(&admitted.descriptor));
-        self.run_turn(ReadyTurn { turn, start, channel: admitted.channel, bounds, writer, log }, updates).await?;
+        let runtime = &*route.harness.runtime;
+        let ready = ReadyTurn { turn, start, channel: admitted.channel, runtime, bounds, writer, log };
+        self.run_turn(ready, updates).await?;
         Ok(())
     }
 

@@ -1,15 +1,15 @@
 //! Running a turn to its end, new or recorded, and parking it at a gate.
 
 use journal::{SessionState, Writer};
-use wire::event::Body;
-use wire::{Event, EventKind, Lifecycle, LogRecord, lifecycle};
+use wire::LogRecord;
 
+use super::compute::{Standing, snapshot, stop, suspend_event};
 use super::context::Bounds;
 use super::driver::Driver;
 use super::logs::SessionLog;
 use super::updates::Updates;
 use super::{Host, HostError};
-use crate::ports::{HarnessChannel, TurnStart};
+use crate::ports::{HarnessChannel, Runtime, TurnStart};
 use crate::turn::{LostWriter, Turn, TurnEnd};
 
 /// A turn that may now run: its START is recorded and its fence minted.
@@ -17,6 +17,8 @@ pub(super) struct ReadyTurn<'a> {
     pub(super) turn: Turn,
     pub(super) start: TurnStart,
     pub(super) channel: Box<dyn HarnessChannel>,
+    /// Where the harness runs.
+    pub(super) runtime: &'a dyn Runtime,
     pub(super) bounds: &'a Bounds,
     pub(super) writer: Writer,
     /// The log up to the writer's head.
@@ -33,7 +35,7 @@ pub(super) enum Ended {
 impl Host {
     /// Runs a turn and keeps what it added to the log.
     pub(super) async fn run_turn(&self, ready: ReadyTurn<'_>, updates: &mut Updates) -> Result<Ended, HostError> {
-        let ReadyTurn { turn, start, channel, bounds, mut writer, mut log } = ready;
+        let ReadyTurn { turn, start, channel, runtime, bounds, mut writer, mut log } = ready;
         let mut appended = Vec::new();
         let driver = Driver {
             journal: self.journal(),
@@ -51,7 +53,11 @@ impl Host {
         let end = driver.run(turn, channel, start).await;
         let outcome = match end {
             TurnEnd::Completed => Ok(Ended::Completed),
-            TurnEnd::Parked(_) => self.park(&mut writer, updates, &mut appended).await.map(|()| Ended::Parked),
+            TurnEnd::Parked(_) => {
+                // The turn will run from its start again, on the compute it began with.
+                let standing = Standing::of(writer.uid(), &log.index);
+                self.park((runtime, &standing), &mut writer, updates, &mut appended).await.map(|()| Ended::Parked)
+            }
             TurnEnd::Failed(failure) => Err(failure.into()),
             TurnEnd::Lost(lost) => Err(lost.into()),
         };
@@ -63,12 +69,14 @@ impl Host {
     /// The harness has parked and closed: the compute is put away under the turn's own fence (execution.md §9.2).
     async fn park(
         &self,
+        (runtime, standing): (&dyn Runtime, &Standing),
         writer: &mut Writer,
         updates: &mut Updates,
         appended: &mut Vec<LogRecord>,
     ) -> Result<(), HostError> {
-        let suspend = suspend_event(writer.uid().as_str());
-        let records = self.journal().append(writer, vec![suspend]).await?;
+        let snapshot = snapshot(runtime, &standing.point).await?;
+        let records = self.journal().append(writer, vec![suspend_event(&snapshot)]).await?;
+        stop(runtime, writer.uid()).await;
         updates.records(&records).await;
         appended.extend(records);
         Ok(())
@@ -79,25 +87,6 @@ impl Host {
         updates.session(&self.state(state.uid()).await?).await;
         Ok(())
     }
-}
-
-/// SUSPEND as the local and the remote placement write it: the session is its own snapshot (execution.md §10).
-pub(super) fn suspend_event(uid: &str) -> Event {
-    let suspend = Lifecycle {
-        kind: lifecycle::Kind::LifecycleSuspend.into(),
-        snapshot_local: uid.to_owned(),
-        ..Lifecycle::default()
-    };
-    lifecycle_event(suspend)
-}
-
-/// The marker of a resumption.
-pub(super) fn resume_event() -> Event {
-    lifecycle_event(Lifecycle { kind: lifecycle::Kind::LifecycleResume.into(), ..Lifecycle::default() })
-}
-
-fn lifecycle_event(lifecycle: Lifecycle) -> Event {
-    Event::new(EventKind::EventLifecycle, Body::Lifecycle(lifecycle))
 }
 
 impl From<LostWriter> for HostError {

@@ -3,22 +3,25 @@
 use journal::SessionState;
 use wire::{Session, SuspendRequest};
 
-use super::run::suspend_event;
+use super::compute::{snapshot, stop, suspend_event};
 use super::{Host, HostError};
 
 impl Host {
-    /// Appends SUSPEND. Allowed on an empty session and on a suspended one.
+    /// Puts the session's compute into a snapshot and appends SUSPEND, which names it. Allowed on an empty session and on a suspended one.
     ///
     /// # Errors
-    /// [`HostError::Busy`], broken approval evidence, a harness that is not served here, or a lost race.
+    /// [`HostError::Busy`], broken approval evidence, a harness that is not served here, a failed runtime, or a lost race.
     pub async fn suspend(&self, request: SuspendRequest) -> Result<Session, HostError> {
         let known = self.session(&request.session).await?;
         let uid = known.uid();
         let _guard = self.guards.try_take(uid)?;
         let state = self.state(uid).await?;
         let recorded = self.open_gate_harness(&state).await?;
-        self.recorded_route(state.harness(), recorded.as_deref()).await?;
-        self.journal().take_over(uid, state.last_seq(), vec![suspend_event(uid.as_str())]).await?;
+        let route = self.recorded_route(state.harness(), recorded.as_deref()).await?;
+        let runtime = &*route.harness.runtime;
+        let snapshot = snapshot(runtime, &self.standing(&state).await?.point).await?;
+        self.journal().take_over(uid, state.last_seq(), vec![suspend_event(&snapshot)]).await?;
+        stop(runtime, uid).await;
         Ok(self.state(uid).await?.to_wire())
     }
 

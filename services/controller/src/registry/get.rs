@@ -50,7 +50,7 @@ async fn observe(harness: &ServedHarness, deadline: Option<Instant>) -> Result<H
     let bound = Instant::now() + DESCRIBE_TIMEOUT;
     let bound = deadline.map_or(bound, |deadline| deadline.min(bound));
     match tokio::time::timeout_at(bound, harness.describe()).await {
-        Ok(Ok((_, descriptor))) => Ok(descriptor),
+        Ok(Ok(descriptor)) => Ok(descriptor),
         Ok(Err(error)) => Err(format!("describe: {error}")),
         Err(_) => Err("describe: no answer in time".to_owned()),
     }

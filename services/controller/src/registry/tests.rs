@@ -7,7 +7,9 @@ use store::memory::Memory;
 use wire::harness_spec::Placement;
 
 use super::*;
-use crate::ports::{HarnessChannel, HarnessPlacement, HarnessSource, HarnessUnavailable, Registered, Unservable};
+use crate::ports::{
+    HarnessChannel, HarnessPlacement, HarnessSource, HarnessUnavailable, Registered, Runtime, Unservable,
+};
 
 const SPEC: &str = r#"{"capabilities":{"resumability":"RESUMABILITY_STATELESS_REPLAY"},"remote":{"address":"h:1"}}"#;
 
@@ -24,7 +26,7 @@ impl HarnessDirectory for Own {
             source: HarnessSource::Static,
             descriptor_id: String::new(),
             resumability: wire::Resumability::StatelessReplay,
-            placement: Arc::new(Nowhere),
+            runtime: Arc::new(Nowhere),
         })
     }
 }
@@ -42,7 +44,7 @@ impl StaticHarnesses for Own {
 struct Everywhere;
 
 impl Placements for Everywhere {
-    fn place(&self, _: &Placement) -> Result<Arc<dyn HarnessPlacement>, Unservable> {
+    fn place(&self, _: &Placement) -> Result<Arc<dyn Runtime>, Unservable> {
         Ok(Arc::new(Nowhere))
     }
 }

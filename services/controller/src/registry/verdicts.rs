@@ -58,12 +58,12 @@ impl Verdicts {
 
 fn judge(registration: &Registration, placements: &dyn Placements) -> Result<ServedHarness, String> {
     let checked = CheckedSpec::of_registration(&registration.spec, &registration.spec_digest)?;
-    let placement = placements.place(&checked.placement).map_err(|unservable| unservable.0)?;
+    let runtime = placements.place(&checked.placement).map_err(|unservable| unservable.0)?;
     Ok(ServedHarness {
         source: HarnessSource::Registered(Registered::Loaded),
         descriptor_id: checked.spec.descriptor_id,
         resumability: checked.resumability,
-        placement,
+        runtime,
     })
 }
 
@@ -72,7 +72,7 @@ fn isolated(reason: String) -> ServedHarness {
         source: HarnessSource::Registered(Registered::Isolated(reason.clone())),
         descriptor_id: String::new(),
         resumability: Resumability::Unspecified,
-        placement: Arc::new(Nowhere(reason)),
+        runtime: Arc::new(Nowhere(reason)),
     }
 }
 

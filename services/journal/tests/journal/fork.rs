@@ -67,7 +67,7 @@ async fn a_child_inherits_some_metadata_and_starts_cold() {
     let parent = create(&journal).await;
     fill(&journal, &parent, 3).await;
     let labels = [("mine".to_owned(), "yes".to_owned())].into();
-    let child = NewChild { name: "child".to_owned(), labels };
+    let child = NewChild { uid: None, name: "child".to_owned(), labels };
     let states = journal.fork(&parent, seq(2), vec![child]).await.unwrap();
     let child = states[0].to_wire();
     let of_parent = journal.session(&parent).await.unwrap().unwrap().to_wire();

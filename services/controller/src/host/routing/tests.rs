@@ -23,7 +23,7 @@ impl HarnessDirectory for Names {
         };
         let resumability =
             if name == "memory" { Resumability::RequiresMemorySnapshot } else { Resumability::StatelessReplay };
-        Some(ServedHarness { source, descriptor_id: String::new(), resumability, placement: Arc::new(Nowhere) })
+        Some(ServedHarness { source, descriptor_id: String::new(), resumability, runtime: Arc::new(Nowhere) })
     }
 }
 
