@@ -5,9 +5,11 @@
 //! replays a run and a drain finds every task.
 
 mod ids;
+mod programs;
 mod source;
 mod tasks;
 
 pub use ids::{execution_id, harness_uid, hex_id, request_id, session_uid};
+pub use programs::{Variables, program_environment};
 pub use source::Env;
 pub use tasks::{TaskKind, Tasks};

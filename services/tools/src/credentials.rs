@@ -2,16 +2,10 @@
 
 use std::ffi::OsString;
 
+pub use env::Variables;
 use reqwest::header::{HeaderMap, HeaderValue};
 
 use crate::config::{Fault, Program, Remote};
-
-/// Variables that every program is given if they are there: where things are, and in which language. None of them holds
-/// a credential; the node's own, such as the key of its model provider, stay with the node.
-const ALWAYS_GIVEN: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ"];
-
-/// The environment.
-pub type Variables = dyn Fn(&str) -> Option<OsString>;
 
 /// The headers that a service is sent; none of them can be printed.
 pub(crate) fn headers(remote: &Remote, variables: &Variables) -> Result<HeaderMap, Vec<Fault>> {
@@ -28,16 +22,7 @@ pub(crate) fn headers(remote: &Remote, variables: &Variables) -> Result<HeaderMa
 
 /// The environment that a program is given.
 pub(crate) fn environment(program: &Program, variables: &Variables) -> Result<Vec<(String, OsString)>, Vec<Fault>> {
-    let always = ALWAYS_GIVEN.iter().filter_map(|name| Some(((*name).to_owned(), variables(name)?)));
-    let mut given: Vec<_> = always.collect();
-    let mut faults = Vec::new();
-    for name in &program.env {
-        match set(name, variables) {
-            Ok(value) => given.push((name.clone(), value)),
-            Err(fault) => faults.push(fault),
-        }
-    }
-    if faults.is_empty() { Ok(given) } else { Err(faults) }
+    env::program_environment(&program.env, variables).map_err(|unset| unset.into_iter().map(Fault::Unset).collect())
 }
 
 fn header_value(variable: &str, variables: &Variables) -> Result<HeaderValue, Fault> {
