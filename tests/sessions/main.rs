@@ -7,6 +7,7 @@ mod crash_cuts;
 mod durability;
 mod execution;
 mod forks;
+mod memory;
 mod races;
 mod replay;
 mod section_6_1_host_side;

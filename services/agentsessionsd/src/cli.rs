@@ -18,7 +18,8 @@ const AFTER_HELP: &str = "\
 Every value may be set in a TOML file, in the environment or by a flag; a flag wins over the environment, the \
 environment over the file. In the file, keys are named as in `agentsessionsd check-config`, which prints the \
 configuration that would be used. Flags may be written with one dash or two. \
-Executors of tools, [tools.NAME], are in the file only: see docs/tools.md.
+Harnesses started as processes, [process.NAME], and executors of tools, [tools.NAME], are in the file only: see \
+docs/processes.md and docs/tools.md.
 
 TIME is a length of time such as 10s, 1m 30s or 250ms. SIZE is a size such as 64MiB or 500kB.";
 

@@ -4,6 +4,7 @@
 //! variable and its default.
 
 mod load;
+mod process;
 mod tools;
 mod values;
 
@@ -18,6 +19,7 @@ use harness::{Directory, DirectoryProblem, RegisteredPlacements, RemoteOptions};
 use serde::{Deserialize, Serialize};
 
 pub use load::{Problem, Problems};
+pub use process::{ProcessConfig, ProcessResumability};
 pub use tools::{ToolsConfig, ToolsKind};
 pub use values::{
     ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat, Period, RegistryAddr, Retries, StaticHarness,
@@ -75,6 +77,11 @@ pub struct Config {
     /// What is logged, and how.
     #[command(flatten)]
     pub log: LogConfig,
+
+    /// Harnesses that this node starts as processes, by registry name; none by default. In the file only.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub process: BTreeMap<String, ProcessConfig>,
 
     /// Who runs tool calls for harnesses, by a name of the operator's choice; nobody by default. In the file only.
     #[arg(skip)]
@@ -206,6 +213,7 @@ impl Default for Config {
             limits: LimitsConfig::default(),
             keepalive: KeepaliveConfig::default(),
             log: LogConfig::default(),
+            process: BTreeMap::new(),
             tools: BTreeMap::new(),
         }
     }
@@ -264,7 +272,8 @@ impl Config {
     pub fn directory(&self) -> Result<Directory, Vec<DirectoryProblem>> {
         let model = self.has_model().then_some(self.model.name.as_str());
         let remotes = self.harness.iter().map(|harness| harness.get().clone()).collect();
-        Directory::new(model, remotes, &self.remote_options())
+        let processes = self.process.iter().map(|(name, process)| process.harness(name)).collect();
+        Directory::new(model, remotes, processes, &self.remote_options())
     }
 
     /// What this node can run of what is registered.

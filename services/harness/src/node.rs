@@ -8,6 +8,7 @@ mod path_lock;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,9 @@ pub enum NodeError {
     /// Chat has no default model.
     #[error("kind chat needs a model: set HARNESS_MODEL")]
     NoModel,
+    /// Counter cannot go on from its file.
+    #[error("the count cannot be read")]
+    State(#[source] io::Error),
     /// A TCP address cannot be bound.
     #[error("cannot listen on {address}")]
     Bind {
@@ -71,7 +75,7 @@ impl Node {
     /// # Errors
     /// [`NodeError`].
     pub async fn bind(args: Args) -> Result<Self, NodeError> {
-        let harness = harness(args.kind, args.model)?;
+        let harness = harness(args.kind, args.model, args.state)?;
         let (listener, path) = match &args.addr {
             ListenAddress::Tcp(_) => (bind_tcp(&args.addr).await?.into(), None),
             ListenAddress::Unix(path) => {
@@ -125,10 +129,13 @@ impl Node {
     }
 }
 
-fn harness(kind: Kind, model: Option<String>) -> Result<Arc<dyn Harness>, NodeError> {
+fn harness(kind: Kind, model: Option<String>, state: Option<PathBuf>) -> Result<Arc<dyn Harness>, NodeError> {
     Ok(match kind {
         Kind::Echo => Arc::new(Echo),
-        Kind::Counter => Arc::new(Counter::default()),
+        Kind::Counter => match state {
+            Some(file) => Arc::new(Counter::kept_in(file).map_err(NodeError::State)?),
+            None => Arc::new(Counter::default()),
+        },
         Kind::Chat => Arc::new(Chat::new(model.filter(|model| !model.is_empty()).ok_or(NodeError::NoModel)?)),
     })
 }

@@ -141,12 +141,29 @@ fn executors_of_tools_are_read_from_the_file_and_printed_as_they_are() {
     assert_eq!(toml::from_str::<Config>(&printed).unwrap(), read);
 }
 
-#[test]
-fn the_example_in_the_documentation_is_a_configuration() {
-    let page = include_str!("../../../../docs/tools.md");
+/// The configuration that the first example on a page of the documentation is.
+fn example(page: &str) -> Config {
     let example = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-    let read = config(&["--config", file(example).path().to_str().unwrap()]);
+    config(&["--model", "m", "--config", file(example).path().to_str().unwrap()])
+}
+
+#[test]
+fn the_examples_in_the_documentation_are_configurations() {
+    let read = example(include_str!("../../../../docs/tools.md"));
     assert_eq!(read.tools.keys().collect::<Vec<_>>(), ["billing", "files", "search"]);
+    let read = example(include_str!("../../../../docs/processes.md"));
+    assert_eq!(read.process.keys().collect::<Vec<_>>(), ["counter"]);
+    assert_eq!(toml::from_str::<Config>(&read.to_toml().unwrap()).unwrap(), read);
+}
+
+#[test]
+fn all_problems_of_processes_are_reported_at_once() {
+    let file = file(
+        "[process.a]\ncommand = ''\nstates = '/s'\nresumability = 'stateless-replay'\n\
+         [process.echo]\ncommand = 'p'\nstates = '/s'\nresumability = 'requires-memory-snapshot'\n",
+    );
+    let found = problems(&["--model", "m", "--config", file.path().to_str().unwrap()]);
+    assert_eq!(found, ["harness: harness a has no command", "harness: harness echo is built in"]);
 }
 
 #[test]

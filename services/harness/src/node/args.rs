@@ -1,5 +1,7 @@
 //! Flags and environment.
 
+use std::path::PathBuf;
+
 use clap::{Parser, ValueEnum};
 
 use super::ListenAddress;
@@ -26,6 +28,14 @@ pub struct Args {
     #[arg(long, env = "HARNESS_MODEL")]
     pub model: Option<String>,
 
+    /// File in which counter keeps its count; empty at first. Without it the count is in memory alone.
+    #[arg(long, env = "HARNESS_STATE", value_name = "PATH")]
+    pub state: Option<PathBuf>,
+
+    /// Stop when standard input is closed, as it is when the host that started this process dies.
+    #[arg(long)]
+    pub stop_with_stdin: bool,
+
     /// Largest message a host may send, in bytes; the first one of a turn carries the whole history.
     #[arg(long, env = "HARNESS_MAX_MESSAGE_BYTES", default_value_t = sdk::MAX_MESSAGE_BYTES)]
     pub max_message_bytes: usize,
@@ -38,6 +48,6 @@ pub enum Kind {
     Echo,
     /// Holds a conversation; needs a model.
     Chat,
-    /// Counts its turns in memory.
+    /// Counts its turns.
     Counter,
 }

@@ -9,5 +9,6 @@ mod flow;
 mod framing;
 mod network;
 mod node;
+mod process;
 mod serving;
 mod sharing;
