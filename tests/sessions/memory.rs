@@ -56,9 +56,8 @@ async fn said(api: &mut Api, session: &str) -> String {
 }
 
 fn last_output(records: &[LogRecord]) -> String {
-    let outputs = records.iter().filter_map(|record| record.event.as_ref());
-    let outputs = outputs.filter(|event| event.kind() == EventOutput);
-    match outputs.last().and_then(|event| event.body.as_ref()) {
+    let mut events = records.iter().rev().filter_map(|record| record.event.as_ref());
+    match events.find(|event| event.kind() == EventOutput).and_then(|event| event.body.as_ref()) {
         Some(Body::Message(message)) => message.text_content(),
         body => panic!("no output: {body:?}"),
     }
