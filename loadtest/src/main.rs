@@ -4,6 +4,7 @@
 
 mod check;
 mod histogram;
+mod history;
 mod journal;
 mod local;
 mod node;
@@ -35,6 +36,7 @@ enum Command {
     ThreeStep(three_step::ThreeStep),
     Journal(journal::Journal),
     Reads(reads::Reads),
+    History(history::History),
     Table(table::Table),
     #[command(hide = true)]
     Node(node::RunNode),
@@ -56,6 +58,7 @@ impl Command {
             Self::ThreeStep(command) => command.run().await,
             Self::Journal(command) => command.run().await,
             Self::Reads(command) => command.run().await,
+            Self::History(command) => command.run().await,
             Self::Table(command) => command.run().await,
             Self::Node(command) => command.run().await,
         }

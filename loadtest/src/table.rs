@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::history::History;
 use crate::journal::Journal;
 use crate::reads::Reads;
 use crate::target::Target;
@@ -25,6 +26,7 @@ impl Table {
     pub async fn run(&self) -> anyhow::Result<()> {
         println!("{}\n", Journal::new(&self.directory).measure().await?);
         println!("{}\n", Reads::new(&self.directory).measure().await?);
+        println!("{}\n", History::new(&self.directory).measure().await?);
         println!("Echo turns, harness in the node:\n");
         for in_flight in ECHO_IN_FLIGHT {
             let target = Target::start(&self.directory, &[]).await?;

@@ -44,6 +44,24 @@ fn durable_records_are_compared_with_bare_sqlite() {
     assert!(row(&report, "journal, 64 writers")[3].parse::<f64>().unwrap() > 1.0, "{report}");
 }
 
+/// The journal's reads for the next turn do not grow with what a node has read before, in either placement.
+#[test]
+fn the_next_turn_of_a_long_session_reads_no_more_than_that_of_a_short_one() {
+    let report = measured(&["history", "--turns", "10,100,400"]);
+    let reads = |node: &str, harness: &str| -> Vec<(u64, u64)> {
+        let cells = report.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+        let rows = cells.filter(|cells| cells.len() == 7 && cells[1] == node && cells[2] == harness);
+        rows.map(|cells| (cells[3].parse().unwrap(), cells[4].parse().unwrap())).collect()
+    };
+    for harness in ["in process", "over the wire"] {
+        let warm = reads("warm", harness);
+        assert_eq!(warm.len(), 3, "{report}");
+        assert!(warm.iter().all(|turn| *turn == warm[0] && turn.1 < 10), "{report}");
+        let cold = reads("cold", harness);
+        assert!(cold[0].1 > 30 && cold[2].1 > 1_000, "a cold node reads the log: {report}");
+    }
+}
+
 #[test]
 fn reads_are_compared_with_a_bare_scan() {
     let report = measured(&["reads", "--records", "1000"]);

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod approvals_torture;
+mod cancel;
 mod crash_cuts;
+mod delete;
 mod durability;
 mod execution;
 mod forks;

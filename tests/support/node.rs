@@ -52,6 +52,13 @@ impl NodeBuilder {
         self
     }
 
+    /// Adds a flag that needs no value.
+    #[must_use]
+    pub fn switch(mut self, name: &str) -> Self {
+        self.arguments.push(name.into());
+        self
+    }
+
     /// Adds a listener for operators.
     #[must_use]
     pub fn operated(self) -> Self {

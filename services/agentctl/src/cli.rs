@@ -71,7 +71,16 @@ pub enum Answer {
 }
 
 /// Keys of the node's configuration that are flags here too, for the host in this process.
-const HOST_KEYS: [&str; 6] = ["journal", "project", "model.name", "model.base_url", "model.path", "model.auth_header"];
+const HOST_KEYS: [&str; 8] = [
+    "journal",
+    "project",
+    "model.name",
+    "model.base_url",
+    "model.path",
+    "model.auth_header",
+    "powers.cancel",
+    "powers.delete_session",
+];
 
 impl Cli {
     /// Reads a command line, the name of the program first.

@@ -1,8 +1,10 @@
 //! The commands, one file each.
 
+mod cancel;
 mod conformance;
 mod create;
 mod decide;
+mod delete;
 mod exec;
 mod export;
 mod fork;
@@ -45,7 +47,9 @@ pub enum HostCommand {
     Exec(exec::Exec),
     Replay(replay::Replay),
     Fork(fork::Fork),
+    Delete(delete::Delete),
     Suspend(suspend::Suspend),
+    Cancel(cancel::Cancel),
     Resume(resume::Resume),
     Pending(pending::Pending),
     /// Approves the tool call that a session waits for, and goes on with its turn
@@ -110,7 +114,9 @@ impl HostCommand {
             Self::Exec(command) => command.run(&mut context).await,
             Self::Replay(command) => command.run(&mut context).await,
             Self::Fork(command) => command.run(&mut context).await,
+            Self::Delete(command) => command.run(&mut context).await,
             Self::Suspend(command) => command.run(&mut context).await,
+            Self::Cancel(command) => command.run(&mut context).await,
             Self::Resume(command) => command.run(&mut context).await,
             Self::Pending(command) => command.run(&mut context).await,
             Self::Approve(command) => command.run(true, &mut context).await,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use ::tools::ExecutorConfig;
 use clap::{ArgAction, Args};
-use controller::TurnLimits;
+use controller::{Powers, TurnLimits};
 use env::Env;
 use harness::{Directory, DirectoryProblem, RegisteredPlacements, RemoteOptions};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,7 @@ pub use process::{ProcessConfig, ProcessResumability};
 pub use tools::{ToolsConfig, ToolsKind};
 pub use values::{
     ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat, Period, RegistryAddr, Retries, StaticHarness,
+    Switch,
 };
 
 /// Everything an operator can decide about a node. Credentials are not part of it: they come from the environment
@@ -65,6 +66,10 @@ pub struct Config {
     /// Harnesses that all nodes on the journal share.
     #[command(flatten)]
     pub registry: RegistryConfig,
+
+    /// What callers may do that they may not do everywhere.
+    #[command(flatten)]
+    pub powers: PowersConfig,
 
     /// What callers and harnesses may use up.
     #[command(flatten)]
@@ -144,6 +149,27 @@ pub struct RegistryConfig {
     pub refresh: Period,
 }
 
+/// What callers may do that they may not do everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Powers")]
+#[serde(default, deny_unknown_fields)]
+pub struct PowersConfig {
+    /// Whether Cancel ends turns for good; without it it is UNIMPLEMENTED
+    #[arg(id = "powers.cancel", long = "enable-cancel", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub cancel: Switch,
+
+    /// Whether DeleteSession removes sessions and their records; without it it is UNIMPLEMENTED
+    #[arg(
+        id = "powers.delete_session",
+        long = "enable-delete-session",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub delete_session: Switch,
+}
+
 /// What callers and harnesses may use up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Limits")]
@@ -210,6 +236,7 @@ impl Default for Config {
             ready_file: None,
             model: ModelConfig::default(),
             registry: RegistryConfig::default(),
+            powers: PowersConfig::default(),
             limits: LimitsConfig::default(),
             keepalive: KeepaliveConfig::default(),
             log: LogConfig::default(),
@@ -237,6 +264,12 @@ impl Default for ModelConfig {
 impl Default for RegistryConfig {
     fn default() -> Self {
         Self { addr: RegistryAddr::default(), refresh: Period::seconds(1) }
+    }
+}
+
+impl Default for PowersConfig {
+    fn default() -> Self {
+        Self { cancel: Switch::OFF, delete_session: Switch::OFF }
     }
 }
 
@@ -300,6 +333,11 @@ impl Config {
     /// What the executors of tools need.
     pub(crate) fn executors(&self) -> Vec<ExecutorConfig> {
         self.tools.iter().map(|(name, executor)| executor.executor(name)).collect()
+    }
+
+    /// What the host grants its callers.
+    pub(crate) fn powers(&self) -> Powers {
+        Powers { cancel: self.powers.cancel.is_on(), delete_session: self.powers.delete_session.is_on() }
     }
 
     /// What the listener needs.

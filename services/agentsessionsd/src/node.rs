@@ -260,9 +260,11 @@ impl Parts {
             harnesses: Arc::new(registry.clone()),
             models: effects.models,
             tools: effects.tools,
+            powers: config.powers(),
             default_project: config.project.clone(),
             turn_limits: config.turn_limits(),
         });
+        host.finish_deletions();
         Ok(Self { env, tasks, journal: local, host, registry })
     }
 

@@ -152,16 +152,17 @@ impl Client {
         Ok(forked.children)
     }
 
-    /// Deletes a session. Hosts of this version answer UNIMPLEMENTED.
+    /// Deletes a session and answers with what is left of it. Hosts that do not grant it answer UNIMPLEMENTED. One that
+    /// takes longer than the bound of a call goes on; repeating it tells when it is done.
     ///
     /// # Errors
     /// [`Error`].
-    pub async fn delete(&self, uid: &str) -> Result<Session, Error> {
-        let request = DeleteSessionRequest { uid: uid.to_owned() };
+    pub async fn delete(&self, request: DeleteSessionRequest) -> Result<Session, Error> {
         self.bounded(request, async |mut sessions, request| sessions.delete_session(request).await).await
     }
 
-    /// Cancels a turn. Hosts of this version answer UNIMPLEMENTED.
+    /// Ends a turn for good, whether it runs or was interrupted; the last one, if the request names none. Hosts that do
+    /// not grant it answer UNIMPLEMENTED.
     ///
     /// # Errors
     /// [`Error`].

@@ -2,15 +2,18 @@
 
 mod admission;
 mod approve;
+mod cancel;
 mod compute;
 mod context;
 mod create;
+mod delete;
 mod driver;
 mod error;
 mod exec;
 mod fork;
 mod guard;
 mod limits;
+mod live;
 mod logs;
 mod query;
 mod resume;
@@ -34,6 +37,15 @@ use context::Bounds;
 use guard::Guards;
 use logs::Logs;
 
+/// What operators may allow beyond what every host does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Powers {
+    /// Cancel ends turns for good.
+    pub cancel: bool,
+    /// DeleteSession removes sessions and their records.
+    pub delete_session: bool,
+}
+
 /// What a host is made of.
 pub struct HostParts {
     /// Where sessions live.
@@ -48,6 +60,8 @@ pub struct HostParts {
     pub models: Arc<dyn ModelProvider>,
     /// Runs tool calls, if the operator configured an executor.
     pub tools: Option<Arc<dyn ToolExecutor>>,
+    /// What callers may do here that they may not do everywhere.
+    pub powers: Powers,
     /// Project of sessions created without one, and of list requests without one.
     pub default_project: String,
     /// What a harness may take in one run of a turn.

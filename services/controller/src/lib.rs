@@ -9,6 +9,6 @@ mod testing;
 pub mod turn;
 
 pub use host::{
-    CallContext, Classified, ErrorClass, Host, HostError, HostParts, InvalidDecision, InvalidFork, TurnLimits,
+    CallContext, Classified, ErrorClass, Host, HostError, HostParts, InvalidDecision, InvalidFork, Powers, TurnLimits,
 };
 pub use registry::{InvalidSpec, Registry, RegistryError, RegistryOpenError, RegistryParts};

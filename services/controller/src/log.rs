@@ -5,6 +5,7 @@
 //! Feeding never fails. A broken rule is remembered with its seq and reported by the operations that it concerns, since
 //! a session with malformed evidence can still be read and forked.
 
+mod cancel;
 mod decision;
 mod error;
 mod evidence;
@@ -18,12 +19,13 @@ mod replay;
 mod resume;
 mod suspended;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use journal::{ExecutionId, Seq, SessionUid};
 use wire::{Event, EventKind, SnapshotRef, event, lifecycle};
 
-pub use decision::{DecisionPlan, Undecidable, is_same_decision};
+pub use cancel::{CancelPlan, Cancellation, Uncancelable};
+pub use decision::{DecisionPlan, Undecidable, decision, is_same_decision};
 pub use error::LogError;
 pub use evidence::{Decision, Gate};
 pub use exec::ExecPlan;
@@ -43,8 +45,8 @@ pub struct Log {
     /// In the order in which their ids were first seen. Records without an id are one execution.
     executions: Vec<Execution>,
     by_id: HashMap<ExecutionId, usize>,
-    /// Positions of the executions that the approval scan looks at, ascending.
-    approval_bearing: Vec<usize>,
+    /// Positions of the executions that the approval scan would stop at.
+    unsound: BTreeSet<usize>,
     legacy: Legacy,
     suspended: Suspended,
 }
@@ -76,11 +78,12 @@ impl Log {
         self.legacy.push(seq, event);
         let position = self.position(seq, event);
         let execution = &mut self.executions[position];
-        let was_bearing = execution.bears_approvals();
         execution.push(seq, event);
-        if execution.bears_approvals() && !was_bearing {
-            let at = self.approval_bearing.partition_point(|&other| other < position);
-            self.approval_bearing.insert(at, position);
+        if execution.bears_approvals() {
+            match execution.check_evidence() {
+                Ok(()) => self.unsound.remove(&position),
+                Err(_) => self.unsound.insert(position),
+            };
         }
     }
 
@@ -90,12 +93,13 @@ impl Log {
         self.head
     }
 
-    /// Checks all approval evidence (execution.md §9.7).
+    /// Checks all approval evidence (execution.md §9.7). Costs the same however long the log is: what an event breaks or
+    /// mends is noted when it comes.
     ///
     /// # Errors
-    /// The first broken rule.
+    /// A broken rule of the first execution that has one.
     pub fn check_approvals(&self) -> Result<(), LogError> {
-        self.approval_bearing.iter().try_for_each(|&position| self.executions[position].check_evidence())
+        self.unsound.first().map_or(Ok(()), |&position| self.executions[position].check_evidence())
     }
 
     /// The last gated call of the last execution, whatever its state.

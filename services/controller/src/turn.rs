@@ -7,6 +7,7 @@
 //!
 //! A refused append is never retried: the turn ends.
 
+mod cancel;
 mod effect;
 mod end;
 mod event;
@@ -33,6 +34,8 @@ use wire::{ApprovalRef, Error, Event, EventKind, ModelCall, Resumability, ToolCa
 pub use effect::{Effect, Recording};
 pub use failure::{Asked, Divergence, Excess, Interruption, TurnFailure};
 pub use step::{Action, Input, LostWriter, Refusal, TurnEnd};
+
+pub(crate) use gate::{denied, failed};
 
 use crate::ports::HostFrame;
 use gate::Decided;
@@ -87,6 +90,8 @@ enum State {
     Parking(ApprovalRef),
     /// It said so and has not closed.
     Parked(ApprovalRef),
+    /// The harness to stop.
+    Stopping,
     /// The append of ERROR.
     Failing(TurnFailure),
     /// Nothing.
@@ -140,6 +145,12 @@ impl Turn {
         }
     }
 
+    /// The id on its records; empty for a legacy turn.
+    #[must_use]
+    pub fn recorded_id(&self) -> &ExecutionId {
+        &self.recorded_id
+    }
+
     /// The first action, once the harness is connected.
     pub fn start(&mut self) -> Action {
         self.read()
@@ -159,6 +170,8 @@ impl Turn {
             (State::Appending(_), Input::Refused(refusal)) => self.refused(refusal),
             // An append that was cut short may have happened.
             (State::Appending(_), _) => Action::Finish(TurnEnd::Lost(LostWriter::Unknown)),
+            (State::Stopping, _) => Action::Finish(TurnEnd::Canceled),
+            (_, Input::Interrupted(Interruption::Canceled)) => self.stop(),
             (state, input) => self.step(state, input).unwrap_or_else(|failure| self.fail(failure)),
         }
     }

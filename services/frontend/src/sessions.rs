@@ -64,8 +64,9 @@ impl Sessions for SessionsService {
     }
 
     async fn delete_session(&self, request: Request<DeleteSessionRequest>) -> Result<Response<Session>, Status> {
-        let _call = Call::enter(&request, &request.get_ref().uid);
-        Err(Status::unimplemented("DeleteSession is not supported by this host"))
+        let call = Call::enter(&request, &request.get_ref().uid);
+        let context = call.context();
+        call.answer_in_time(self.host.delete(request.into_inner(), context)).await
     }
 
     async fn exec(&self, request: Request<ExecRequest>) -> Result<Response<Self::ExecStream>, Status> {
@@ -94,8 +95,8 @@ impl Sessions for SessionsService {
     }
 
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<Session>, Status> {
-        let _call = Call::enter(&request, &request.get_ref().session);
-        Err(Status::unimplemented("Cancel is not supported by this host"))
+        let call = Call::enter(&request, &request.get_ref().session);
+        call.answer_in_time(self.host.cancel(request.into_inner())).await
     }
 
     async fn suspend(&self, request: Request<SuspendRequest>) -> Result<Response<Session>, Status> {

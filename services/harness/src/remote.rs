@@ -2,6 +2,7 @@
 
 mod address;
 mod channel;
+mod codec;
 mod connection;
 mod dial;
 mod options;

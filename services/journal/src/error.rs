@@ -41,6 +41,9 @@ pub enum JournalError {
     /// A row cannot be read.
     #[error(transparent)]
     Corrupt(#[from] Corrupt),
+    /// The session was deleted while its records were read.
+    #[error("session was deleted while it was read")]
+    Deleted,
     /// Other transactions were always faster; nothing was written.
     #[error("journal is contended: gave up after {attempts} attempts")]
     Contended {
@@ -134,6 +137,23 @@ pub enum ForkError {
     Journal(JournalError),
 }
 
+/// A session could not be deleted.
+#[derive(Debug, Error)]
+pub enum DeleteError {
+    /// There is no such session, and there was none.
+    #[error("no such session")]
+    NoSession,
+    /// The note does not fit into the audit record.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// The session may or may not be deleted. Deleting again tells.
+    #[error("it is not known whether the session was deleted")]
+    Unknown,
+    /// The journal failed.
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
 /// A harness could not be registered; nothing was written.
 #[derive(Debug, Error)]
 pub enum RegisterError {
@@ -194,6 +214,9 @@ pub enum ImportError {
     /// The uid is taken, by another session or by one whose log has gone another way.
     #[error("session {0} is in this journal already, and its log here does not begin with the records to be imported")]
     OtherSession(SessionUid),
+    /// The session was deleted here.
+    #[error("session {0} was deleted in this journal and does not come back")]
+    Deleted(SessionUid),
     /// The harness name is registered here, and not as what is to be imported.
     #[error("harness name {0} is registered in this journal for something else")]
     NameRegistered(String),
@@ -249,15 +272,15 @@ macro_rules! write_outcomes {
     )*};
 }
 
-journal_failures!(OpenError CreateError AppendError ForkError RegisterError RetireError ReserveError ImportError);
-write_outcomes!(CreateError AppendError ForkError RegisterError RetireError ReserveError ImportError);
+journal_failures!(OpenError CreateError AppendError ForkError DeleteError RegisterError RetireError ReserveError ImportError);
+write_outcomes!(CreateError AppendError ForkError DeleteError RegisterError RetireError ReserveError ImportError);
 
 impl From<TransactError<JournalError>> for JournalError {
     fn from(error: TransactError<JournalError>) -> Self {
         match error {
             TransactError::Aborted(error) => error,
             TransactError::Exhausted { attempts } => Self::Contended { attempts },
-            // Only reads come here, and the outcome of a read is always known.
+            // Reads have no outcome that could be unknown, and what else comes here is done again.
             TransactError::Unknown => StoreError::Unavailable("commits go unanswered".to_owned()).into(),
             TransactError::Store(error) => error.into(),
         }

@@ -58,13 +58,14 @@ impl Journal {
             .transact(|transaction, attempt| {
                 let plan = Arc::clone(&plan);
                 async move {
+                    if attempt.maybe_committed && plan.is_committed(transaction).await? {
+                        return plan.read_children(transaction).await;
+                    }
                     let parent = plan.read_parent(transaction).await?;
                     let head = plan.inherited_head(transaction, &parent).await?;
                     let children = plan.children(&parent, &head).map_err(refuse)?;
-                    if !(attempt.maybe_committed && plan.is_committed(transaction).await?) {
-                        for child in &children {
-                            child.write(transaction).await?;
-                        }
+                    for child in &children {
+                        child.write(transaction).await?;
                     }
                     Ok(children.into_iter().map(|child| child.state).collect())
                 }
@@ -77,6 +78,10 @@ impl Journal {
 
 impl Plan {
     async fn read_parent(&self, transaction: &mut Transaction) -> Result<SessionState, TransactError<ForkError>> {
+        // Metadata never changes, so this conflicts with a deletion and with nothing else.
+        if !exists(transaction, &self.parent).await? {
+            return Err(refuse(ForkError::NoSession));
+        }
         let parent = read_state(transaction, self.parent.clone()).await?;
         let parent = parent.ok_or_else(|| refuse(ForkError::NoSession))?;
         if self.at > parent.last_seq() { Err(refuse(ForkError::BeyondHead)) } else { Ok(parent) }
@@ -131,6 +136,18 @@ impl Plan {
             None => Ok(true),
         }
     }
+
+    /// The children of an earlier attempt, but for those that were deleted since.
+    async fn read_children(
+        &self,
+        transaction: &mut Transaction,
+    ) -> Result<Vec<SessionState>, TransactError<ForkError>> {
+        let mut states = Vec::with_capacity(self.children.len());
+        for (uid, _) in &self.children {
+            states.extend(read_state(transaction, uid.clone()).await?);
+        }
+        Ok(states)
+    }
 }
 
 /// A child, ready to be written.
@@ -142,6 +159,7 @@ struct Child {
 impl Child {
     async fn write(&self, transaction: &mut Transaction) -> Result<(), TransactError<ForkError>> {
         write_metadata(transaction, self.state.uid(), self.state.row());
+        lineage::pin(transaction, self.state.uid(), self.state.row())?;
         self.marker.write(transaction).await
     }
 }

@@ -20,6 +20,9 @@ const RESERVED_HARNESS: u64 = 4;
 const REGISTRY_CHANGES: u64 = 5;
 const PENDING_LISTING: u64 = 6;
 const IMPORT: u64 = 7;
+const TOMBSTONE: u64 = 8;
+const REMOVAL: u64 = 9;
+const PIN: u64 = 10;
 
 /// Rows of a session: the element after its uid. The two that make up its state are neighbours, read as one range.
 const METADATA: u64 = 0;
@@ -73,6 +76,50 @@ pub(crate) fn import() -> Bytes {
     family(IMPORT).key()
 }
 
+/// The audit record of a deleted session.
+pub(crate) fn tombstone(uid: &SessionUid) -> Bytes {
+    family(TOMBSTONE).text(uid.as_str()).key()
+}
+
+/// The row that says that records of a deleted session are still to be removed.
+pub(crate) fn removal(uid: &SessionUid) -> Bytes {
+    family(REMOVAL).text(uid.as_str()).key()
+}
+
+/// All rows that [`removal`] names.
+pub(crate) fn removals() -> KeyRange {
+    KeyRange::new(family(REMOVAL).key(), family(REMOVAL).end())
+}
+
+/// Reads a key of [`removals`].
+pub(crate) fn decode_removal(key: &[u8]) -> Option<SessionUid> {
+    let mut reader = TupleReader::new(key);
+    reader.skip_text()?;
+    reader.uint()?;
+    let uid = reader.text()?;
+    SessionUid::parse(&uid).ok().filter(|_| reader.is_empty())
+}
+
+/// The row by which a child keeps the records of an ancestor up to `up_to`.
+pub(crate) fn pin(ancestor: &SessionUid, up_to: Seq, child: &SessionUid) -> Bytes {
+    family(PIN).text(ancestor.as_str()).uint(u64::MAX - up_to.get()).text(child.as_str()).key()
+}
+
+/// What children keep of an ancestor, the one that keeps most first.
+pub(crate) fn pins(ancestor: &SessionUid) -> KeyRange {
+    let pins = family(PIN).text(ancestor.as_str());
+    KeyRange::new(pins.clone().key(), pins.end())
+}
+
+/// The last record that a key of [`pins`] keeps.
+pub(crate) fn decode_pin(key: &[u8]) -> Option<Seq> {
+    let mut reader = TupleReader::new(key);
+    reader.skip_text()?;
+    reader.uint()?;
+    reader.skip_text()?;
+    Some(Seq::stored(u64::MAX - reader.uint()?))
+}
+
 /// The keys of one session.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionKeys {
@@ -118,6 +165,11 @@ impl SessionKeys {
     /// Batches whose first record lies within `from..=to`, whole or in pieces.
     pub(crate) fn batch_range(&self, from: Seq, to: Seq) -> KeyRange {
         KeyRange::new(self.batch(from), self.batches().uint(to.get()).end())
+    }
+
+    /// Batches whose first record is `from` or a later one, whole or in pieces.
+    pub(crate) fn batches_from(&self, from: Seq) -> KeyRange {
+        KeyRange::new(self.batch(from), self.batches().end())
     }
 
     fn batches(&self) -> Tuple {
@@ -268,6 +320,17 @@ mod tests {
             prop_assert_eq!(range.contains(&keys.batch(at)), from <= at && at <= to);
             let piece = Piece { index: 1, count: 2 };
             prop_assert_eq!(range.contains(&keys.piece(at, piece)), from <= at && at <= to);
+        }
+
+        #[test]
+        fn pins_read_back_and_the_one_that_keeps_most_is_first(left in 0..i64::MAX, right in 0..i64::MAX) {
+            let (ancestor, child) = (SessionUid::parse("sess-a").unwrap(), SessionUid::parse("sess-b").unwrap());
+            let key = |at| pin(&ancestor, seq(at), &child);
+            prop_assert_eq!(decode_pin(&key(left)), Some(seq(left)));
+            prop_assert!(pins(&ancestor).contains(&key(left)) && !pins(&child).contains(&key(left)));
+            prop_assert_eq!(key(left).cmp(&key(right)), right.cmp(&left));
+            prop_assert!(removals().contains(&removal(&child)) && !removals().contains(&tombstone(&child)));
+            prop_assert_eq!(decode_removal(&removal(&child)), Some(child));
         }
 
         #[test]

@@ -6,6 +6,7 @@
 
 mod append;
 mod batch;
+mod deletion;
 mod error;
 mod fork;
 mod ids;
@@ -20,9 +21,10 @@ mod rows;
 mod sessions;
 
 pub use append::Writer;
+pub use deletion::{Deletion, DeletionNote};
 pub use error::{
-    AppendError, Corrupt, CreateError, ForkError, ImportError, JournalError, OpenError, RegisterError, ReserveError,
-    RetireError, TooLarge,
+    AppendError, Corrupt, CreateError, DeleteError, ForkError, ImportError, JournalError, OpenError, RegisterError,
+    ReserveError, RetireError, TooLarge,
 };
 pub use fork::NewChild;
 pub use ids::{ExecutionId, Fence, InvalidUid, Seq, SessionUid};

@@ -1,6 +1,9 @@
 //! Which session holds which records of a log. A fork child inherits a prefix without copying it.
 
-use crate::error::Corrupt;
+use store::{TransactError, Transaction};
+
+use crate::error::{Corrupt, refuse};
+use crate::keys;
 use crate::rows::{Segment, SessionRow};
 use crate::{Seq, SessionUid};
 
@@ -40,6 +43,19 @@ pub(crate) fn stretches(uid: &SessionUid, row: &SessionRow, from: Seq, to: Seq) 
 pub(crate) fn of_child(parent: &SessionUid, row: &SessionRow, at: Seq) -> Result<Vec<Segment>, Corrupt> {
     let inherited = stretches(parent, row, Seq::FIRST, at)?;
     Ok(inherited.iter().map(|stretch| Segment::new(&stretch.holder, stretch.to)).collect())
+}
+
+/// Keeps what a new child reads of its ancestors, even if they are deleted.
+pub(crate) fn pin<E: From<Corrupt>>(
+    transaction: &mut Transaction,
+    child: &SessionUid,
+    row: &SessionRow,
+) -> Result<(), TransactError<E>> {
+    for segment in &row.lineage {
+        let ancestor = segment.uid().ok_or_else(|| refuse(Corrupt { what: "session" }))?;
+        transaction.set(&keys::pin(&ancestor, segment.up_to(), child), &[]);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

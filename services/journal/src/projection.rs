@@ -77,6 +77,12 @@ impl Projection {
         self.execution.as_ref().is_some_and(|execution| execution.ended)
     }
 
+    /// Whether the latest execution was canceled.
+    #[must_use]
+    pub fn latest_execution_canceled(&self) -> bool {
+        self.execution.as_ref().is_some_and(|execution| execution.canceled)
+    }
+
     /// Whether the latest execution bears approvals: a gated call, a request, a decision or a receipt.
     #[must_use]
     pub fn latest_execution_has_approvals(&self) -> bool {

@@ -59,7 +59,12 @@ impl Journal {
 type Window = (Vec<LogRecord>, Reader);
 
 async fn next_window(mut reader: Reader) -> Result<Option<Window>, JournalError> {
-    Ok(reader.next_window().await?.map(|records| (records, reader)))
+    match reader.next_window().await {
+        Ok(records) => Ok(records.map(|records| (records, reader))),
+        // What is missing of a session that is no more has been removed.
+        Err(JournalError::Corrupt(_)) if reader.is_deleted().await? => Err(JournalError::Deleted),
+        Err(error) => Err(error),
+    }
 }
 
 /// Written by hand because combinators would move every record several times more, which is most of what is left to save.

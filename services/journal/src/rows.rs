@@ -1,5 +1,6 @@
 //! The values of the journal's rows. All are protobuf, so that a later version can add fields.
 
+mod deletion;
 mod harness;
 mod head;
 mod import;
@@ -7,6 +8,7 @@ mod session;
 
 use prost::Message;
 
+pub(crate) use deletion::{RemovalRow, TombstoneRow};
 pub(crate) use harness::{HarnessRow, HarnessState, ReservedRow};
 pub(crate) use head::{Head, WriterToken};
 pub(crate) use import::ImportRow;

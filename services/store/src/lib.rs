@@ -6,6 +6,7 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod counted;
 pub mod embedded;
 mod engine;
 mod error;

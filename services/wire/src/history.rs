@@ -21,8 +21,8 @@ impl History {
 
     /// The first `len` of these events, or all if there are fewer.
     #[must_use]
-    pub fn prefix(&self, len: usize) -> Self {
-        Self { events: Arc::clone(&self.events), len: len.min(self.len) }
+    pub fn prefix(self, len: usize) -> Self {
+        Self { len: len.min(self.len), events: self.events }
     }
 
     /// Adds events at the end. Copies only while another clone is alive.

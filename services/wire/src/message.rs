@@ -1,6 +1,6 @@
 //! Constructors and accessors for the messages that nearly every caller makes or reads.
 
-use crate::{DataPart, Event, EventKind, IdentityRef, Message, Part, TextPart, event, part, protobuf};
+use crate::{DataPart, Event, EventKind, HarnessEnd, IdentityRef, Message, Part, TextPart, event, part, protobuf};
 
 impl Message {
     /// A message of one text part.
@@ -58,6 +58,13 @@ impl Event {
         self.execution_id = execution_id.into();
         self
     }
+}
+
+impl HarnessEnd {
+    /// State of a turn that ended well.
+    pub const COMPLETED: &str = "COMPLETED";
+    /// State of a turn that was canceled.
+    pub const CANCELED: &str = "CANCELED";
 }
 
 impl IdentityRef {

@@ -52,7 +52,7 @@ struct Call {
 
 /// Who decides.
 #[derive(Args, Debug)]
-struct Decider {
+pub(super) struct Decider {
     /// Who decides
     #[arg(long, value_name = "PRINCIPAL", default_value = "", hide_default_value = true)]
     actor: String,
@@ -113,7 +113,8 @@ impl From<Call> for ApprovalRef {
 }
 
 impl Decider {
-    fn identity(self) -> Option<IdentityRef> {
+    /// Nobody, if nobody is named.
+    pub(super) fn identity(self) -> Option<IdentityRef> {
         let identity =
             IdentityRef { principal: self.actor, issuer: self.identity_issuer, subject: self.identity_subject };
         (identity != IdentityRef::default()).then_some(identity)

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use wire::{ApprovalRef, ComputeState, Event, LogRecord, ResourceMetadata, Session, event};
+use wire::{ApprovalRef, ComputeState, Deletion, Event, LogRecord, ResourceMetadata, Session, event};
 
 use super::content::Content;
 use super::plain::Inline;
@@ -19,6 +19,12 @@ pub struct Marked<'a> {
     /// `suspend` or `resume`.
     pub by: &'static str,
 }
+
+/// A session whose turn was to be canceled.
+pub struct Stopped<'a>(pub &'a Session);
+
+/// What is left of a deleted session.
+pub struct Deleted<'a>(pub &'a Session);
 
 /// A session that waits for an approval.
 pub struct Waiting<'a>(pub &'a Session);
@@ -99,6 +105,29 @@ impl Display for Marked<'_> {
         let Self { session, by } = self;
         let (uid, compute) = (uid(session), Compute(session.compute_state));
         write!(f, "session {uid} {by} compute={compute} last_seq={}", session.last_seq)
+    }
+}
+
+impl Display for Stopped<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let session = self.0;
+        let state = session.exec_state().as_str_name();
+        write!(f, "session {} cancel exec={state} last_seq={}", uid(session), session.last_seq)
+    }
+}
+
+impl Display for Deleted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let session = self.0;
+        let Deletion { identity, reason, head_hash, .. } = session.deletion.clone().unwrap_or_default();
+        let by = identity.unwrap_or_default().principal;
+        let (by, reason) = (Inline(&by), Inline(&reason));
+        write!(
+            f,
+            "session {} deleted last_seq={} head={head_hash} by={by} reason={reason}",
+            uid(session),
+            session.last_seq
+        )
     }
 }
 

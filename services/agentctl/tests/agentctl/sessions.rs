@@ -76,6 +76,27 @@ fn suspend_and_resume_say_where_the_session_is() {
 }
 
 #[test]
+fn a_session_is_canceled_and_deleted_where_that_is_granted() {
+    let ctl = Ctl::new();
+    let uid = ctl.new_session("x");
+    for command in ["cancel", "delete"] {
+        let refused = ctl.run(&[command, "--session", &uid]);
+        assert_eq!(refused.code, 1);
+        assert!(refused.stderr.contains("is not supported by this host"), "{}", refused.stderr);
+    }
+    let left = format!("session {uid} cancel exec=EXEC_COMPLETED last_seq=5\n");
+    assert_eq!(ctl.ok(&["cancel", "--enable-cancel", "--session", &uid, "--reason", "none"]), left);
+
+    let delete = ["delete", "--enable-delete-session", "--session", &uid, "--reason", "asked to", "--actor", "ada"];
+    let deleted = ctl.ok(&delete);
+    assert!(deleted.starts_with(&format!("session {uid} deleted last_seq=5 head=")), "{deleted}");
+    assert!(deleted.ends_with(" by=ada reason=asked to\n"), "{deleted}");
+    assert_eq!(ctl.run(&["get", "--session", &uid]).code, 1);
+    assert_eq!(ctl.ok(&delete), deleted);
+    assert_eq!(ctl.ok(&["list"]), "");
+}
+
+#[test]
 fn a_host_elsewhere_answers_as_the_one_in_the_process_does() {
     let ctl = Ctl::new();
     let runtime = tokio::runtime::Runtime::new().unwrap();

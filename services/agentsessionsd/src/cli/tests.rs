@@ -65,6 +65,23 @@ fn every_key_has_a_flag() {
 }
 
 #[test]
+fn powers_are_off_unless_a_flag_or_the_file_grants_them() {
+    let granted = |args: &[&str]| config(args).powers.cancel.is_on();
+    let file = file("[powers]\ncancel = true\ndelete_session = true\n");
+    let path = file.path().to_str().unwrap();
+    assert!(!granted(&[]));
+    assert!(granted(&["--enable-cancel", "--project", "p"]));
+    assert!(granted(&["--enable-cancel=true"]));
+    assert!(granted(&["--config", path]));
+    assert!(config(&["--config", path]).powers.delete_session.is_on());
+    assert!(!config(&["--enable-cancel"]).powers.delete_session.is_on());
+    assert!(config(&["--enable-delete-session"]).powers.delete_session.is_on());
+    assert!(!granted(&["--config", path, "--enable-cancel=false"]));
+    let found = problems(&["--enable-cancel=perhaps"]);
+    assert_eq!(found, ["--enable-cancel: \"perhaps\" is neither true nor false"]);
+}
+
+#[test]
 fn a_flag_wins_over_the_file() {
     let file = file("project = 'file'\n[limits]\nmax_calls = 7\n");
     let path = file.path().to_str().unwrap();

@@ -100,6 +100,7 @@ fn env_name(arg: &Arg) -> String {
 /// The text of a scalar that is not empty.
 fn text(value: &Value) -> Option<String> {
     let text = value.as_str().map(str::to_owned).or_else(|| value.to_u128().map(|number| number.to_string()));
+    let text = text.or_else(|| value.to_bool().map(|on| on.to_string()));
     text.filter(|text| !text.is_empty())
 }
 

@@ -4,6 +4,7 @@ mod amounts;
 mod logs;
 mod operators;
 mod places;
+mod switches;
 
 use serde::Deserialize;
 use thiserror::Error;
@@ -12,18 +13,20 @@ pub use amounts::{ByteSize, Count, Period, Retries};
 pub use logs::{LogFilter, LogFormat};
 pub use operators::RegistryAddr;
 pub use places::{ListenAddr, StaticHarness};
+pub use switches::Switch;
 
 /// Why a text is not a configuration value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct InvalidValue(String);
 
-/// What a file holds for a value: text, or a bare number.
+/// What a file holds for a value: text, a bare number, or true or false.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected text or a whole number")]
+#[serde(untagged, expecting = "expected text, a whole number, true or false")]
 enum Raw {
     Text(String),
     Number(u64),
+    Bool(bool),
 }
 
 impl Raw {
@@ -31,6 +34,7 @@ impl Raw {
         match self {
             Self::Text(text) => text,
             Self::Number(number) => number.to_string(),
+            Self::Bool(on) => on.to_string(),
         }
     }
 }

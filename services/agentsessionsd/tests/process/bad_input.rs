@@ -78,7 +78,7 @@ async fn operations_that_are_not_offered_say_so() {
     let (_node, mut api) = api(&directory).await;
     let session = api.create("echo").await.metadata.unwrap().uid;
     for session in [session, UNKNOWN.to_owned(), String::new()] {
-        let delete = DeleteSessionRequest { uid: session.clone() };
+        let delete = DeleteSessionRequest { uid: session.clone(), ..DeleteSessionRequest::default() };
         assert_eq!(code(api.client.delete_session(delete).await), Code::Unimplemented);
         let cancel = CancelRequest { session, ..CancelRequest::default() };
         assert_eq!(code(api.client.cancel(cancel).await), Code::Unimplemented);

@@ -104,6 +104,10 @@ retries = 2
 addr = ""
 refresh = "1s"
 
+[powers]
+cancel = false
+delete_session = false
+
 [limits]
 max_message_size = "64MiB"
 max_calls = 4096

@@ -169,7 +169,7 @@ impl Hostile {
                 ("/agentsessions.v1.Sessions/ListSessions", list.encode_to_vec())
             }
             3 => {
-                let delete = DeleteSessionRequest { uid: self.session() };
+                let delete = DeleteSessionRequest { uid: self.session(), ..DeleteSessionRequest::default() };
                 ("/agentsessions.v1.Sessions/DeleteSession", delete.encode_to_vec())
             }
             4 => {

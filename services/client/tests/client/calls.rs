@@ -83,7 +83,7 @@ async fn children_come_in_the_order_of_their_names() {
 #[tokio::test]
 async fn calls_without_a_host_side_report_what_the_host_says() {
     let client = Script::default().client();
-    assert_eq!(client.delete("s").await.unwrap_err().code(), Code::Unimplemented);
+    assert_eq!(client.delete(wire::DeleteSessionRequest::default()).await.unwrap_err().code(), Code::Unimplemented);
     assert_eq!(client.cancel(wire::CancelRequest::default()).await.unwrap_err().code(), Code::Unimplemented);
     assert_eq!(client.approve(wire::ApproveRequest::default()).await.unwrap_err().code(), Code::FailedPrecondition);
     assert_eq!(client.suspend("s").await.unwrap().compute_state(), wire::ComputeState::ComputeCold);

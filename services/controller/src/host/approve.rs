@@ -1,13 +1,11 @@
 //! Approve: records a person's decision on a gated call (execution.md §9.4). It runs nothing and describes no harness.
 
 use futures::TryStreamExt;
-use journal::{Seq, SeqRange, SessionState};
-use wire::event::Body;
-use wire::protobuf::Timestamp;
-use wire::{ApprovalRef, ApprovalResult, ApproveRequest, ApproveResponse, Event, EventKind, LogRecord};
+use journal::{ExecutionId, Seq, SeqRange, SessionState};
+use wire::{ApprovalRef, ApprovalResult, ApproveRequest, ApproveResponse, LogRecord};
 
 use super::{Host, HostError, InvalidDecision};
-use crate::log::{DecisionPlan, is_same_decision};
+use crate::log::{DecisionPlan, decision, is_same_decision};
 
 impl Host {
     /// Records a decision. Repeating one that is recorded answers with its record and writes nothing.
@@ -23,7 +21,6 @@ impl Host {
         let log = self.logs.load(&state).await?;
         log.index.check_approvals().map_err(HostError::Evidence)?;
         let plan = log.index.plan_decision(&reference).map_err(InvalidDecision::Undecidable)?;
-        self.logs.keep(state.uid(), log);
 
         let decision = match plan {
             DecisionPlan::Decided(seq) => self.recorded_decision(&state, seq, approved, &request).await?,
@@ -56,19 +53,14 @@ impl Host {
         approved: bool,
         request: ApproveRequest,
     ) -> Result<LogRecord, HostError> {
-        let now = self.parts.env.unix_time();
         let result = ApprovalResult {
             tool_call_id: reference.tool_call_id,
             approved,
             reason: request.reason,
             request_seq: reference.request_seq,
         };
-        let event = Event {
-            ts: Some(Timestamp { seconds: now.as_secs() as i64, nanos: now.subsec_nanos() as i32 }),
-            actor: request.identity,
-            ..Event::new(EventKind::EventApprovalResult, Body::ApprovalResult(result))
-                .of_execution(reference.execution_id)
-        };
+        let execution = ExecutionId::new(&reference.execution_id);
+        let event = decision(&execution, result, request.identity, self.parts.env.unix_time());
         let (_, records) = self.journal().take_over(state.uid(), state.last_seq(), vec![event]).await?;
         Ok(records.into_iter().next().unwrap_or_default())
     }

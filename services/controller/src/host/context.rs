@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::HostError;
+use super::live::StopOrder;
 use crate::turn::Interruption;
 
 /// The call that an operation serves.
@@ -26,11 +27,12 @@ pub(super) struct Bounds {
     deadline: Option<Instant>,
     cancelled: CancellationToken,
     draining: CancellationToken,
+    stop: StopOrder,
 }
 
 impl Bounds {
     pub(super) fn new(call: &CallContext, draining: CancellationToken) -> Self {
-        Self { deadline: call.deadline, cancelled: call.cancelled.clone(), draining }
+        Self { deadline: call.deadline, cancelled: call.cancelled.clone(), draining, stop: StopOrder::default() }
     }
 
     /// Adds a deadline given as Unix seconds; zero and negative values mean none (execution.md §3).
@@ -47,6 +49,21 @@ impl Bounds {
         self
     }
 
+    /// The same bounds for a turn that may be ordered to stop.
+    pub(super) fn stopped_by(&self, stop: StopOrder) -> Self {
+        Self { stop, ..self.clone() }
+    }
+
+    /// The order that stops the turn.
+    pub(super) fn stop_order(&self) -> &StopOrder {
+        &self.stop
+    }
+
+    /// Resolves when the node shuts down.
+    pub(super) async fn draining(&self) {
+        self.draining.cancelled().await;
+    }
+
     /// Resolves when the call must end, with the reason.
     pub(super) async fn interrupted(&self) -> Interruption {
         let deadline = async {
@@ -57,6 +74,7 @@ impl Bounds {
         };
         tokio::select! {
             biased;
+            () = self.stop.given() => Interruption::Canceled,
             () = self.cancelled.cancelled() => Interruption::ClientGone,
             () = self.draining.cancelled() => Interruption::Shutdown,
             () = deadline => Interruption::Deadline,
@@ -93,6 +111,7 @@ impl From<Interruption> for HostError {
             Interruption::Deadline => Self::DeadlineExceeded,
             Interruption::ClientGone => Self::Cancelled,
             Interruption::Shutdown => Self::Draining,
+            Interruption::Canceled => Self::TurnCanceled,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use env::Env;
 use journal::{AppendError, ExecutionId, Journal, Seq, SessionUid, Writer};
-use wire::{Event, LogRecord, ModelCall, ToolCall};
+use wire::{Cancel, Event, EventKind, LogRecord, ModelCall, ToolCall};
 
 use super::context::Bounds;
 use super::limits::{LimitedConnection, TurnLimits};
@@ -19,6 +19,9 @@ use crate::turn::{Action, Input, LostWriter, Refusal, Turn, TurnEnd};
 const PARK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long opening the execution's stream may take; the harness has just described itself on the same connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a harness that was told to stop may take to do so.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a turn runs against.
 pub(super) struct Driver<'a> {
@@ -54,6 +57,7 @@ impl Driver<'_> {
                 Action::CallModel(call) => bounds.or_interrupted(self.call_model(&call)).await,
                 Action::CallTool(call) => bounds.or_interrupted(self.call_tool(&call)).await,
                 Action::Send(frame) => bounds.or_interrupted(connection.send(frame)).await,
+                Action::Stop => Ok(self.stop(&mut connection).await),
                 Action::ReadHarness => bounds.or_interrupted(self.read(&mut connection)).await,
                 Action::ReadParked => bounds.or_interrupted(self.read_parked(&mut connection)).await,
             };
@@ -74,6 +78,32 @@ impl Driver<'_> {
         tokio::time::timeout(PARK_TIMEOUT, connection.next(self.env))
             .await
             .unwrap_or_else(|_elapsed| Input::HarnessFailed("it did not park in time".into()))
+    }
+
+    /// A harness that does not stop in time is cut off when its connection is dropped, as one that has failed is.
+    async fn stop(&self, connection: &mut LimitedConnection) -> Input {
+        tokio::select! {
+            stopped = tokio::time::timeout(STOP_TIMEOUT, self.cooperative_stop(connection)) => {
+                let in_time = stopped.is_ok();
+                tracing::info!(session = %self.session, execution = %self.execution, in_time, "turn is canceled");
+            }
+            () = self.bounds.draining() => {}
+        }
+        Input::Stopped
+    }
+
+    /// Tells the harness to stop and reads, unheeded, what it says until it has.
+    async fn cooperative_stop(&self, connection: &mut LimitedConnection) {
+        let cancel = Cancel { reason: self.bounds.stop_order().reason().to_owned() };
+        let mut heard = connection.send(HostFrame::Cancel(cancel)).await;
+        let has_stopped = |heard: &Input| match heard {
+            Input::Sent => false,
+            Input::Event { event, .. } => event.kind() == EventKind::EventEnd,
+            _ => true,
+        };
+        while !has_stopped(&heard) {
+            heard = connection.next(self.env).await;
+        }
     }
 
     async fn append(&mut self, events: Vec<Event>) -> Input {

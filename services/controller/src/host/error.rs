@@ -1,9 +1,9 @@
 //! What an operation of the host can answer instead of a result (execution.md §1).
 
-use journal::{AppendError, JournalError, Seq};
+use journal::{AppendError, DeleteError, JournalError, Seq};
 use thiserror::Error;
 
-use crate::log::{LogError, Undecidable};
+use crate::log::{LogError, Uncancelable, Undecidable};
 use crate::ports::RuntimeFailure;
 use crate::turn::TurnFailure;
 
@@ -90,6 +90,12 @@ pub enum HostError {
     /// The caller went away before the turn began.
     #[error("call was cancelled before the turn began")]
     Cancelled,
+    /// The turn was canceled while it ran.
+    #[error("turn was canceled; it has ended for good")]
+    TurnCanceled,
+    /// There is nothing to cancel.
+    #[error(transparent)]
+    Uncancelable(Uncancelable),
     /// Another operation runs on the session.
     #[error("session is busy with another operation; try again when it has ended")]
     Busy,
@@ -238,11 +244,12 @@ impl Classified for HostError {
             | Self::VersionMismatch { .. }
             | Self::Evidence(_)
             | Self::Fork(InvalidFork::NotHead { .. } | InvalidFork::NoExternalHandle)
+            | Self::Uncancelable(_)
             | Self::Decision(InvalidDecision::Undecidable(_) | InvalidDecision::DecidedOtherwise) => FailedPrecondition,
             Self::Busy | Self::Conflict | Self::Fenced => Aborted,
             Self::HarnessUnavailable { .. } | Self::Draining => Unavailable,
             Self::DeadlineExceeded => DeadlineExceeded,
-            Self::Cancelled => Cancelled,
+            Self::Cancelled | Self::TurnCanceled => Cancelled,
             Self::Unsupported(_) => Unimplemented,
             Self::Log(error) if error.is_divergence() => Internal,
             Self::Log(_) => FailedPrecondition,
@@ -258,7 +265,21 @@ impl Classified for HostError {
 
 impl From<JournalError> for HostError {
     fn from(error: JournalError) -> Self {
-        Self::Journal(error)
+        match error {
+            JournalError::Deleted => Self::UnknownSession,
+            error => Self::Journal(error),
+        }
+    }
+}
+
+impl From<DeleteError> for HostError {
+    fn from(error: DeleteError) -> Self {
+        match error {
+            DeleteError::NoSession => Self::UnknownSession,
+            DeleteError::TooLarge(error) => Self::Unrecordable(error.to_string()),
+            DeleteError::Unknown => Self::OutcomeUnknown,
+            DeleteError::Journal(error) => error.into(),
+        }
     }
 }
 

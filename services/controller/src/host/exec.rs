@@ -7,7 +7,10 @@ use wire::event::Body;
 use wire::{Event, EventKind, ExecRequest, ExecUpdate, ExecutionStart, Session};
 
 use super::admission::{Admitted, admit, resumability};
+use super::compute::Standing;
 use super::context::Bounds;
+use super::guard::Guard;
+use super::logs::SessionLog;
 use super::routing::{Route, route};
 use super::run::{Ended, ReadyTurn};
 use super::updates::Updates;
@@ -45,11 +48,11 @@ impl Host {
         let route = route(self.harnesses(), state.harness(), &request.harness)?;
         updates.session(&state).await;
 
-        let _guard = self.guards.try_take(state.uid())?;
+        let guard = self.guards.try_take(state.uid())?;
         let expected = request.expected_last_seq.map_or(Some(state.last_seq()), Seq::from_wire);
         let state = self.exec_state(state, expected, &request).await?;
         let admitted = admit(&route, &self.standing(&state).await?, &bounds).await?;
-        let turn = NewTurn { request, call, bounds: &bounds, expected, route, admitted };
+        let turn = NewTurn { request, call, bounds: &bounds, guard: &guard, expected, route, admitted };
         if self.new_turn(turn, &state, updates).await? == Ended::Parked {
             self.final_session(&state, updates).await?;
         }
@@ -96,9 +99,7 @@ impl Host {
             return Ok(ExecPlan::NewTurn);
         }
         let log = self.logs.load(state).await?;
-        let plan = log.index.plan_exec(!request.inputs.is_empty()).map_err(HostError::Log);
-        self.logs.keep(state.uid(), log);
-        plan
+        log.index.plan_exec(!request.inputs.is_empty()).map_err(HostError::Log)
     }
 
     /// Appends START and INPUTs under a new fence and runs the turn.
@@ -108,12 +109,14 @@ impl Host {
         state: &SessionState,
         updates: &mut Updates,
     ) -> Result<Ended, HostError> {
-        let NewTurn { request, call, bounds, expected, route, admitted } = turn;
+        let NewTurn { request, call, bounds, guard, expected, route, admitted } = turn;
         let uid = state.uid();
-        let mut log = self.logs.load(state).await?;
-        log.index.check_start().map_err(HostError::Log)?;
+        let SessionLog { index, history, .. } = self.logs.load(state).await?;
+        index.check_start().map_err(HostError::Log)?;
+        let standing = Standing::of(uid, &index);
+        // What the turn appends is added to the index in place, if nobody else holds it.
+        drop(index);
         let Some(expected) = expected.filter(|&expected| expected == state.last_seq()) else {
-            self.logs.keep(uid, log);
             // A turn that lost the race has fenced out whoever ran before it all the same.
             self.journal().mint(uid).await?;
             return Err(HostError::Conflict);
@@ -124,20 +127,21 @@ impl Host {
         let start = TurnStart {
             session: uid.clone(),
             execution: execution.clone(),
-            history: admitted.history(log.history.clone()),
+            history: admitted.history(history),
             inputs: request.inputs,
             config: request.config,
             resume_from_seq: request.resume_from_seq,
             request_id: call.request_id.clone(),
         };
         let events = opening(&start, route.name.clone(), admitted.descriptor.version);
-        let (writer, records) = self.journal().take_over(uid, expected, events).await?;
-        updates.records(&records).await;
-        log.extend(records);
+        let (writer, appended) = self.journal().take_over(uid, expected, events).await?;
+        updates.records(&appended).await;
 
         let turn = Turn::live(execution, resumability);
         let runtime = &*route.harness.runtime;
-        self.run_turn(ReadyTurn { turn, start, channel: admitted.channel, runtime, bounds, writer, log }, updates).await
+        let channel = admitted.channel;
+        let ready = ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, writer, appended };
+        self.run_turn(ready, updates).await
     }
 }
 
@@ -146,6 +150,7 @@ struct NewTurn<'a> {
     request: ExecRequest,
     call: &'a CallContext,
     bounds: &'a Bounds,
+    guard: &'a Guard,
     /// The head that the client expects; `None` for one that no session can have.
     expected: Option<Seq>,
     route: Route,

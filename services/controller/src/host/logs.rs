@@ -14,10 +14,11 @@ use crate::log::Log;
 /// Most bytes of events kept between turns, for all sessions together.
 const KEPT_BYTES: usize = 64 << 20;
 
-/// A session's log up to a head: an index, and the events that harnesses get as history.
-#[derive(Default)]
+/// A session's log up to a head: an index, and the events that harnesses get as history. Cheap to clone; clones share
+/// both until one of them grows.
+#[derive(Clone, Default)]
 pub(super) struct SessionLog {
-    pub(super) index: Log,
+    pub(super) index: Arc<Log>,
     pub(super) history: History,
     /// Content hash of the last record; empty for an empty log.
     head_hash: String,
@@ -26,12 +27,25 @@ pub(super) struct SessionLog {
 }
 
 impl SessionLog {
-    pub(super) fn head(&self) -> Seq {
+    fn head(&self) -> Seq {
         self.index.head()
     }
 
+    /// Whether the log of `state` can begin with this one.
+    fn can_lead_to(&self, state: &SessionState) -> bool {
+        let is_head = || state.head_hash().map_or_else(String::new, wire::ContentHash::hex) == self.head_hash;
+        self.head() < state.last_seq() || (self.head() == state.last_seq() && is_head())
+    }
+
+    /// Whether these records, if there are any, follow the head.
+    fn is_continued_by(&self, records: &[LogRecord]) -> bool {
+        records
+            .first()
+            .is_none_or(|first| first.seq == self.head().next().to_wire() && first.prev_hash == self.head_hash)
+    }
+
     /// Adds the records that follow the head.
-    pub(super) fn extend(&mut self, records: Vec<LogRecord>) {
+    fn extend(&mut self, records: Vec<LogRecord>) {
         let events: Vec<Event> = records
             .into_iter()
             .map(|record| {
@@ -39,15 +53,17 @@ impl SessionLog {
                 record.event.unwrap_or_default()
             })
             .collect();
+        let index = Arc::make_mut(&mut self.index);
         for event in &events {
-            self.index.push(event);
+            index.push(event);
             self.bytes += event.encoded_len();
         }
         self.history.extend(events);
     }
 }
 
-/// Reads logs and keeps the most recently used ones. Cheap to clone; clones share what is kept.
+/// Reads logs and keeps the most recently used ones. What was read once is read again only if it had to make room, or
+/// if the journal now says something else. Cheap to clone; clones share what is kept.
 #[derive(Clone)]
 pub(super) struct Logs {
     journal: Journal,
@@ -62,21 +78,43 @@ impl Logs {
     /// The log of a session up to the head of `state`.
     pub(super) async fn load(&self, state: &SessionState) -> Result<SessionLog, HostError> {
         let uid = state.uid();
-        let kept = self.kept(|kept| kept.take(uid)).filter(|log| log.head() <= state.last_seq());
-        let known = kept.as_ref().map_or(Seq::ZERO, SessionLog::head);
-        if known == state.last_seq() {
-            return Ok(kept.unwrap_or_default());
+        let kept = self.kept(|kept| kept.get(uid)).filter(|log| log.can_lead_to(state)).unwrap_or_default();
+        if kept.head() == state.last_seq() {
+            return Ok(kept);
         }
-        let range = SeqRange { from: known.next(), to: Some(state.last_seq()) };
-        let new: Vec<LogRecord> = self.journal.records(uid, range).try_collect().await?;
-        let mut log = kept.unwrap_or_default();
-        log.extend(new);
-        Ok(log)
+        let new = self.read(state, kept.head()).await?;
+        if kept.is_continued_by(&new) {
+            return Ok(self.grow(uid, kept, new));
+        }
+        let whole = self.read(state, Seq::ZERO).await?;
+        Ok(self.grow(uid, SessionLog::default(), whole))
     }
 
-    /// Keeps a log for the next turn.
-    pub(super) fn keep(&self, uid: &SessionUid, log: SessionLog) {
-        self.kept(|kept| kept.insert(uid.clone(), log));
+    /// Notes what was appended to a session, if its log is kept up to there.
+    pub(super) fn appended(&self, uid: &SessionUid, records: Vec<LogRecord>) {
+        let kept = self.kept(|kept| kept.get(uid)).unwrap_or_default();
+        if kept.is_continued_by(&records) {
+            self.grow(uid, kept, records);
+        }
+    }
+
+    /// Forgets a session that is no more.
+    pub(super) fn forget(&self, uid: &SessionUid) {
+        self.kept(|kept| kept.take(uid));
+    }
+
+    async fn read(&self, state: &SessionState, after: Seq) -> Result<Vec<LogRecord>, HostError> {
+        let range = SeqRange { from: after.next(), to: Some(state.last_seq()) };
+        Ok(self.journal.records(state.uid(), range).try_collect().await?)
+    }
+
+    /// Keeps `log` with `records` added.
+    fn grow(&self, uid: &SessionUid, mut log: SessionLog, records: Vec<LogRecord>) -> SessionLog {
+        // What is kept goes first: while it shares index and events with `log`, adding to them would copy both.
+        self.kept(|kept| kept.take(uid));
+        log.extend(records);
+        self.kept(|kept| kept.insert(uid.clone(), log.clone()));
+        log
     }
 
     fn kept<T>(&self, change: impl FnOnce(&mut Kept) -> T) -> T {
@@ -95,6 +133,12 @@ struct Kept {
 }
 
 impl Kept {
+    fn get(&mut self, uid: &SessionUid) -> Option<SessionLog> {
+        let log = self.take(uid)?;
+        self.insert(uid.clone(), log.clone());
+        Some(log)
+    }
+
     fn take(&mut self, uid: &SessionUid) -> Option<SessionLog> {
         let (last_use, log) = self.logs.remove(uid)?;
         self.by_use.remove(&last_use);

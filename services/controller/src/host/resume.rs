@@ -2,11 +2,12 @@
 
 use journal::{ExecutionId, SessionState};
 use wire::event::Body;
-use wire::{ApprovalRequest, Event, EventKind, ExecRequest, ResumeRequest, Session};
+use wire::{ApprovalRequest, Event, EventKind, ExecRequest, History, ResumeRequest, Session};
 
 use super::admission::{Admitted, admit, resumability};
 use super::compute::{Standing, resume_event};
 use super::context::Bounds;
+use super::guard::Guard;
 use super::logs::SessionLog;
 use super::routing::{Route, refuse_pinned, refuse_stateless, resolve_recorded, route};
 use super::run::ReadyTurn;
@@ -28,9 +29,9 @@ impl Host {
 
     async fn run_resume(&self, request: ResumeRequest, call: &CallContext) -> Result<Session, HostError> {
         let known = self.session(&request.session).await?;
-        let _guard = self.guards.try_take(known.uid())?;
+        let guard = self.guards.try_take(known.uid())?;
         let state = self.state(known.uid()).await?;
-        self.resume_guarded(&state, call, &self.bounds(call), &mut Updates::none()).await?;
+        self.resume_guarded(&state, &guard, (call, &self.bounds(call)), &mut Updates::none()).await?;
         Ok(self.state(known.uid()).await?.to_wire())
     }
 
@@ -44,44 +45,47 @@ impl Host {
         updates: &mut Updates,
     ) -> Result<(), HostError> {
         updates.session(state).await;
-        let _guard = self.guards.try_take(state.uid())?;
+        let guard = self.guards.try_take(state.uid())?;
         let state = self.state(state.uid()).await?;
         bounds.check()?;
         if request.expected_last_seq.is_some_and(|expected| expected != state.last_seq().to_wire()) {
             return Err(HostError::Conflict);
         }
-        self.resume_guarded(&state, call, bounds, updates).await?;
+        self.resume_guarded(&state, &guard, (call, bounds), updates).await?;
         self.final_session(&state, updates).await
     }
 
     async fn resume_guarded(
         &self,
         state: &SessionState,
-        call: &CallContext,
-        bounds: &Bounds,
+        guard: &Guard,
+        (call, bounds): (&CallContext, &Bounds),
         updates: &mut Updates,
     ) -> Result<(), HostError> {
-        let log = self.logs.load(state).await?;
-        let plan = log.index.plan_resume().map_err(HostError::Log)?;
+        let SessionLog { index, history, .. } = self.logs.load(state).await?;
+        let plan = index.plan_resume().map_err(HostError::Log)?;
+        let standing = Standing::of(state.uid(), &index);
+        // What is appended is added to the index in place, if nobody else holds it.
+        drop(index);
         let route = self.recorded_route(state.harness(), plan.harness.as_deref()).await?;
         match plan.step {
-            ResumeStep::AwaitDecision(_) => {
-                self.logs.keep(state.uid(), log);
-                Ok(())
-            }
+            ResumeStep::AwaitDecision(_) => Ok(()),
             ResumeStep::RepairRequest { execution, tool_call_id } => {
+                drop(history);
                 let request = approval_request(&execution, tool_call_id);
-                self.append_marker(state, log, request, updates).await
+                self.append_marker(state, request, updates).await
             }
             ResumeStep::Refuse(error) => Err(HostError::Log(error)),
             ResumeStep::NothingPending => {
-                admit(&route, &Standing::of(state.uid(), &log.index), bounds).await?;
-                self.append_marker(state, log, resume_event(), updates).await
+                drop(history);
+                admit(&route, &standing, bounds).await?;
+                self.append_marker(state, resume_event(), updates).await
             }
             ResumeStep::Run(span) => {
-                let admitted = admit(&route, &Standing::of(state.uid(), &log.index), bounds).await?;
+                let admitted = admit(&route, &standing, bounds).await?;
                 check_version(&plan.harness_version, &admitted.descriptor.version)?;
-                self.run_recorded(state, log, &span, (&route, admitted), (call, bounds), updates).await
+                let run = RecordedRun { state, guard, history, span, route: &route, standing, admitted };
+                self.run_recorded(run, (call, bounds), updates).await
             }
         }
     }
@@ -103,15 +107,13 @@ impl Host {
 
     async fn run_recorded(
         &self,
-        state: &SessionState,
-        log: SessionLog,
-        span: &TurnSpan,
-        (route, admitted): (&Route, Admitted),
+        run: RecordedRun<'_>,
         (call, bounds): (&CallContext, &Bounds),
         updates: &mut Updates,
     ) -> Result<(), HostError> {
+        let RecordedRun { state, guard, history, span, route, standing, admitted } = run;
         let uid = state.uid();
-        let recorded = span.read(uid, &log.history).map_err(HostError::Log)?;
+        let recorded = span.read(uid, &history).map_err(HostError::Log)?;
         let writer = self.journal().mint(uid).await?;
         if writer.head() != state.last_seq() {
             return Err(HostError::Conflict);
@@ -119,7 +121,7 @@ impl Host {
         let start = TurnStart {
             session: uid.clone(),
             execution: recorded.execution.clone(),
-            history: admitted.history(log.history.prefix(recorded.history_len)),
+            history: admitted.history(history.prefix(recorded.history_len)),
             inputs: recorded.inputs,
             config: recorded.config,
             resume_from_seq: recorded.resume_from_seq,
@@ -127,25 +129,31 @@ impl Host {
         };
         let turn = Turn::recover(recorded.execution, recorded.recording, resumability(&admitted.descriptor));
         let runtime = &*route.harness.runtime;
-        let ready = ReadyTurn { turn, start, channel: admitted.channel, runtime, bounds, writer, log };
+        let (channel, appended) = (admitted.channel, Vec::new());
+        let ready = ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, writer, appended };
         self.run_turn(ready, updates).await?;
         Ok(())
     }
 
     /// Appends one record under a fence of its own.
-    async fn append_marker(
-        &self,
-        state: &SessionState,
-        mut log: SessionLog,
-        event: Event,
-        updates: &mut Updates,
-    ) -> Result<(), HostError> {
+    async fn append_marker(&self, state: &SessionState, event: Event, updates: &mut Updates) -> Result<(), HostError> {
         let (_, records) = self.journal().take_over(state.uid(), state.last_seq(), vec![event]).await?;
         updates.records(&records).await;
-        log.extend(records);
-        self.logs.keep(state.uid(), log);
+        self.logs.appended(state.uid(), records);
         Ok(())
     }
+}
+
+/// A recorded turn that may run.
+struct RecordedRun<'a> {
+    state: &'a SessionState,
+    guard: &'a Guard,
+    history: History,
+    span: TurnSpan,
+    route: &'a Route,
+    /// What the log says of the compute.
+    standing: Standing,
+    admitted: Admitted,
 }
 
 fn approval_request(execution: &ExecutionId, tool_call_id: String) -> Event {

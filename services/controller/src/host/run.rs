@@ -6,7 +6,7 @@ use wire::LogRecord;
 use super::compute::{Standing, snapshot, stop, suspend_event};
 use super::context::Bounds;
 use super::driver::Driver;
-use super::logs::SessionLog;
+use super::guard::Guard;
 use super::updates::Updates;
 use super::{Host, HostError};
 use crate::ports::{HarnessChannel, Runtime, TurnStart};
@@ -19,10 +19,14 @@ pub(super) struct ReadyTurn<'a> {
     pub(super) channel: Box<dyn HarnessChannel>,
     /// Where the harness runs.
     pub(super) runtime: &'a dyn Runtime,
+    /// What the log before it says of that.
+    pub(super) standing: Standing,
     pub(super) bounds: &'a Bounds,
+    /// The guard that is held for it.
+    pub(super) guard: &'a Guard,
     pub(super) writer: Writer,
-    /// The log up to the writer's head.
-    pub(super) log: SessionLog,
+    /// What was recorded of it just now.
+    pub(super) appended: Vec<LogRecord>,
 }
 
 /// How a turn ended that did not fail.
@@ -35,8 +39,8 @@ pub(super) enum Ended {
 impl Host {
     /// Runs a turn and keeps what it added to the log.
     pub(super) async fn run_turn(&self, ready: ReadyTurn<'_>, updates: &mut Updates) -> Result<Ended, HostError> {
-        let ReadyTurn { turn, start, channel, runtime, bounds, mut writer, mut log } = ready;
-        let mut appended = Vec::new();
+        let ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, mut writer, mut appended } = ready;
+        let bounds = &bounds.stopped_by(guard.run(turn.recorded_id().clone()));
         let driver = Driver {
             journal: self.journal(),
             env: &self.parts.env,
@@ -55,14 +59,18 @@ impl Host {
             TurnEnd::Completed => Ok(Ended::Completed),
             TurnEnd::Parked(_) => {
                 // The turn will run from its start again, on the compute it began with.
-                let standing = Standing::of(writer.uid(), &log.index);
                 self.park((runtime, &standing), &mut writer, updates, &mut appended).await.map(|()| Ended::Parked)
             }
+            TurnEnd::Canceled => Err(HostError::TurnCanceled),
             TurnEnd::Failed(failure) => Err(failure.into()),
             TurnEnd::Lost(lost) => Err(lost.into()),
         };
-        log.extend(appended);
-        self.logs.keep(writer.uid(), log);
+        self.logs.appended(writer.uid(), appended);
+        if matches!(outcome, Err(HostError::TurnCanceled)) {
+            self.close_canceled(&mut writer, bounds.stop_order().reason(), updates).await?;
+            // Its compute stopped in the middle of a turn that nobody will take up again.
+            stop(runtime, writer.uid()).await;
+        }
         outcome
     }
 

@@ -1,9 +1,12 @@
 //! What Approve does with a log (execution.md §9.4, steps 4–7).
 
+use std::time::Duration;
+
 use journal::{ExecutionId, Seq};
 use thiserror::Error;
 use wire::event::Body;
-use wire::{ApprovalRef, Event, IdentityRef};
+use wire::protobuf::Timestamp;
+use wire::{ApprovalRef, ApprovalResult, Event, EventKind, IdentityRef};
 
 use super::{Gate, Log};
 
@@ -48,6 +51,21 @@ impl Log {
         }
         // In valid evidence nothing follows an undecided call in its turn, neither another call nor END.
         if position + 1 == self.executions.len() { Ok(DecisionPlan::Decide) } else { Err(Undecidable::NotPending) }
+    }
+}
+
+/// The APPROVAL_RESULT of a decision that was made at `unix_time` (journal.md §6).
+#[must_use]
+pub fn decision(
+    execution: &ExecutionId,
+    result: ApprovalResult,
+    decider: Option<IdentityRef>,
+    unix_time: Duration,
+) -> Event {
+    Event {
+        ts: Some(Timestamp { seconds: unix_time.as_secs() as i64, nanos: unix_time.subsec_nanos() as i32 }),
+        actor: decider,
+        ..Event::new(EventKind::EventApprovalResult, Body::ApprovalResult(result)).of_execution(execution.as_str())
     }
 }
 

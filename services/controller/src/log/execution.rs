@@ -1,7 +1,7 @@
 //! One execution of a log.
 
 use journal::{ExecutionId, Seq};
-use wire::{Event, EventKind, event};
+use wire::{Event, EventKind, HarnessEnd, event};
 
 use super::LogError;
 use super::evidence::{Evidence, Gate};
@@ -20,6 +20,8 @@ pub(super) struct Execution {
     pub(super) harness: String,
     pub(super) harness_version: String,
     pub(super) ended: bool,
+    /// Its END says that it was canceled.
+    pub(super) canceled: bool,
     pub(super) inputs: Inputs,
     pub(super) intents: Intents,
     evidence: Evidence,
@@ -34,6 +36,7 @@ impl Execution {
             harness: String::new(),
             harness_version: String::new(),
             ended: false,
+            canceled: false,
             inputs: Inputs::default(),
             intents: Intents::default(),
             evidence: Evidence::default(),
@@ -53,6 +56,9 @@ impl Execution {
         self.inputs.push(seq, event, seq == self.first);
         self.intents.push(seq, event);
         self.evidence.push(seq, event, self.ended);
+        if let Some(event::Body::End(end)) = &event.body {
+            self.canceled = end.state == HarnessEnd::CANCELED;
+        }
         self.ended |= event.kind() == EventKind::EventEnd;
     }
 

@@ -6,7 +6,7 @@ use super::{Log, LogError, TurnSpan};
 
 impl Log {
     /// The completed turns, in order, checked for a controller replay on `harness` in `version`: all are checked before
-    /// the first is run. Turns without END are left out.
+    /// the first is run. Turns without END are left out, and so are those that were canceled.
     ///
     /// # Errors
     /// Broken markers, approvals or input counts, or a turn recorded on another harness or version.
@@ -14,7 +14,7 @@ impl Log {
         self.legacy.check()?;
         self.check_approvals()?;
         let mut turns = Vec::new();
-        for execution in self.executions.iter().filter(|execution| execution.ended) {
+        for execution in self.executions.iter().filter(|execution| execution.ended && !execution.canceled) {
             if !execution.id.is_legacy() {
                 execution.inputs.check(true)?;
                 check_harness(execution, harness, version)?;

@@ -17,7 +17,7 @@ use wire::{Event, EventKind, ExecRequest, Lifecycle, Message, ModelCall, ResumeR
 
 use super::runtime::ScriptedRuntime;
 use crate::ports::{Completion, DeltaSink, HarnessDirectory, HarnessSource, ModelError, ModelProvider, ServedHarness};
-use crate::{CallContext, Host, HostError, HostParts, TurnLimits};
+use crate::{CallContext, Host, HostError, HostParts, Powers, TurnLimits};
 
 /// A host, what is behind it, and one session.
 pub(crate) struct World {
@@ -39,6 +39,7 @@ impl World {
             harnesses: Arc::new(Counter(runtime.clone())),
             models: Arc::new(NoModel),
             tools: None,
+            powers: Powers::default(),
             default_project: "default".into(),
             turn_limits: TurnLimits { idle_timeout: Duration::from_secs(60), max_events: 1000 },
         });

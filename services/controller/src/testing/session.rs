@@ -148,6 +148,7 @@ impl Session {
                     script.take(frame);
                     Input::Sent
                 }
+                Action::Stop => Input::Stopped,
                 Action::Append(events) => self.append(events),
                 Action::CallModel(call) => self.complete(&call),
                 Action::CallTool(call) => self.execute(&call),

@@ -7,9 +7,6 @@ use wire::{Event, EventKind, HarnessEnd, Lifecycle};
 use super::matching::diverged;
 use super::{Action, Divergence, Mode, Step, Then, Turn, TurnEnd, TurnFailure};
 
-/// The state of a turn that ended well.
-const COMPLETED: &str = "COMPLETED";
-
 impl Turn {
     /// The harness says that it has ended.
     pub(super) fn harness_end(&mut self, body: Option<Body>) -> Step {
@@ -17,7 +14,7 @@ impl Turn {
             Some(Body::End(end)) => end,
             _ => HarnessEnd::default(),
         };
-        if end.state == COMPLETED {
+        if end.state == HarnessEnd::COMPLETED {
             return self.end();
         }
         let description = end.error.map(|error| error.description).unwrap_or_default();
@@ -29,7 +26,7 @@ impl Turn {
         if !self.recorded.is_empty() {
             return Err(diverged(Divergence::LeftOver));
         }
-        let end = HarnessEnd { state: COMPLETED.into(), error: None };
+        let end = HarnessEnd { state: HarnessEnd::COMPLETED.into(), error: None };
         let end = self.record(EventKind::EventEnd, Body::End(end));
         match self.mode {
             Mode::Live => Ok(self.append(vec![end], Then::Complete)),

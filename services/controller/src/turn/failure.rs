@@ -154,6 +154,9 @@ pub enum Interruption {
     /// The node shuts down.
     #[error("node is shutting down")]
     Shutdown,
+    /// It is to end for good: unlike the others this leaves nothing to be resumed.
+    #[error("turn was canceled")]
+    Canceled,
 }
 
 impl TurnFailure {

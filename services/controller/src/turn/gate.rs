@@ -114,12 +114,18 @@ fn replies(decided: Decided, receipt: ToolResult) -> VecDeque<HostFrame> {
     [HostFrame::Approval(decided.decision), HostFrame::Tool(receipt)].into()
 }
 
-fn denied() -> ToolResult {
+/// The receipt of a denied call, but for what it names.
+pub(crate) fn denied() -> ToolResult {
+    failed(DENIED, Code::ApprovalDenied)
+}
+
+/// The receipt of a call that came to nothing, but for what it names.
+pub(crate) fn failed(text: &str, code: Code) -> ToolResult {
     ToolResult {
         is_error: true,
-        error: DENIED.into(),
-        content: vec![Part::text(DENIED)],
-        code: Code::ApprovalDenied.into(),
+        error: text.into(),
+        content: vec![Part::text(text)],
+        code: code.into(),
         ..ToolResult::default()
     }
 }

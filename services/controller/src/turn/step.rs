@@ -24,6 +24,9 @@ pub enum Action {
     /// Run a tool call; its TOOL_CALL is recorded. Answers: [`Input::ToolAnswered`], [`Input::ToolFailed`],
     /// [`Input::NoToolExecutor`].
     CallTool(ToolCall),
+    /// Ask the harness to stop, and wait until it has or a bound is reached; what it still says is dropped. Answer:
+    /// [`Input::Stopped`].
+    Stop,
     /// The turn is over: drop the connection, which cancels the harness's stream.
     Finish(TurnEnd),
 }
@@ -60,8 +63,10 @@ pub enum Input {
     ToolFailed(String),
     /// No executor is configured on this host for the tool of this name.
     NoToolExecutor(String),
-    /// The turn must stop. Answers any action but [`Action::Append`] and [`Action::Finish`].
+    /// The turn must stop. Answers any action but [`Action::Append`], [`Action::Stop`] and [`Action::Finish`].
     Interrupted(Interruption),
+    /// The harness has stopped, or was given up.
+    Stopped,
 }
 
 /// Why an append was refused.
@@ -93,6 +98,8 @@ pub enum TurnEnd {
     Completed,
     /// At an undecided gate: the harness has parked and closed. The host goes on with execution.md §9.2 step 3.
     Parked(ApprovalRef),
+    /// On somebody's word, for good: the harness was stopped. The host records what closes the turn.
+    Canceled,
     /// With an error; ERROR is recorded where that is allowed.
     Failed(TurnFailure),
     /// The writer lost the session, or does not know what it wrote. Nothing more was appended.

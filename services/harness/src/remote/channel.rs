@@ -57,7 +57,7 @@ impl HarnessChannel for Channel {
 
     async fn connect(self: Box<Self>, turn: TurnStart) -> Result<Box<dyn HarnessConnection>, HarnessFailure> {
         let limit = MessageLimit(self.place.options().max_message_bytes);
-        Ok(Box::new(Connection::open(self.client(), self.place, limit, turn)?))
+        Ok(Box::new(Connection::open(self.place.channel(), self.place, limit, turn)?))
     }
 }
 

@@ -3,20 +3,22 @@
 use async_trait::async_trait;
 use controller::ports::{HarnessConnection, HarnessFailure, HostFrame, TurnStart};
 use futures::stream::BoxStream;
-use futures::{StreamExt, TryFutureExt};
-use prost::Message;
+use futures::{Stream, StreamExt, TryFutureExt};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::client::Grpc;
+use tonic::codegen::http::uri::PathAndQuery;
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
-use tonic::{Request, Response, Status};
-use wire::harness_client::HarnessClient;
-use wire::{ControllerFrame, Event};
+use tonic::{Request, Response, Status, Streaming};
+use wire::Event;
 
 use super::channel::explain;
+use super::codec::{ConnectCodec, FirstFrame, Outgoing};
 use super::pool::Place;
 use crate::frames::Envelope;
 
+const CONNECT: &str = "/agentsessions.v1.Harness/Connect";
 const REQUEST_ID: &str = "x-request-id";
 
 /// Frames on their way: a decision and its receipt.
@@ -29,7 +31,7 @@ pub(super) struct MessageLimit(pub(super) usize);
 pub(super) struct Connection {
     // Dropped before `frames`: the stream is then reset, and not half-closed as if all had been said.
     events: BoxStream<'static, Result<Event, Status>>,
-    frames: mpsc::Sender<ControllerFrame>,
+    frames: mpsc::Sender<Outgoing>,
     envelope: Envelope,
     limit: MessageLimit,
     _place: Place,
@@ -39,30 +41,41 @@ impl Connection {
     /// Prepares the stream of `turn`, which is opened as the first event is waited for: a harness may send its headers
     /// only with that event, so opening must not be a wait of its own.
     pub(super) fn open(
-        mut client: HarnessClient<Channel>,
+        channel: Channel,
         place: Place,
         limit: MessageLimit,
         turn: TurnStart,
     ) -> Result<Self, HarnessFailure> {
         let envelope = Envelope::of(&turn);
         let request_id = turn.request_id.parse::<MetadataValue<_>>().ok();
-        let start = limit.check(envelope.start(turn))?;
+        let start = limit.check(Outgoing::Start(FirstFrame::new(envelope.empty(), turn)))?;
         let (frames, outgoing) = mpsc::channel(FRAMES_AHEAD);
         let first = futures::stream::once(async { start });
         let mut request = Request::new(first.chain(ReceiverStream::new(outgoing)));
         if let Some(request_id) = request_id {
             request.metadata_mut().insert(REQUEST_ID, request_id);
         }
-        let opening = async move { client.connect(request).await };
+        let opening = connect(channel, limit, request);
         let events = opening.map_ok(Response::into_inner).try_flatten_stream().boxed();
         Ok(Self { events, frames, envelope, limit, _place: place })
     }
 }
 
+/// `HarnessClient::connect` with a codec of our own.
+async fn connect(
+    channel: Channel,
+    limit: MessageLimit,
+    request: Request<impl Stream<Item = Outgoing> + Send + 'static>,
+) -> Result<Response<Streaming<Event>>, Status> {
+    let mut client = Grpc::new(channel).max_decoding_message_size(limit.0).max_encoding_message_size(limit.0);
+    client.ready().await.map_err(|error| Status::from_error(error.into()))?;
+    client.streaming(request, PathAndQuery::from_static(CONNECT), ConnectCodec).await
+}
+
 #[async_trait]
 impl HarnessConnection for Connection {
     async fn send(&mut self, frame: HostFrame) -> Result<(), HarnessFailure> {
-        let frame = self.limit.check(self.envelope.frame(frame))?;
+        let frame = self.limit.check(Outgoing::Frame(self.envelope.frame(frame)))?;
         let closed = |_| HarnessFailure("the harness closed its stream before it had its answer".into());
         self.frames.send(frame).await.map_err(closed)
     }
@@ -76,7 +89,7 @@ impl HarnessConnection for Connection {
 }
 
 impl MessageLimit {
-    fn check(self, frame: ControllerFrame) -> Result<ControllerFrame, HarnessFailure> {
+    fn check(self, frame: Outgoing) -> Result<Outgoing, HarnessFailure> {
         let size = frame.encoded_len();
         let Self(limit) = self;
         if size > limit {

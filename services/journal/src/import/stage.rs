@@ -10,6 +10,7 @@ use wire::LogRecord;
 use super::log::LaidOut;
 use super::{ForeignLog, ForeignSession, Import, VerifiedLog, check_latest};
 use crate::Seq;
+use crate::deletion::is_deleted;
 use crate::error::{ImportError, refuse};
 use crate::keys::SessionKeys;
 use crate::rows::{Head, SessionRow, WriterToken};
@@ -90,6 +91,9 @@ impl Stage {
             let by_earlier_attempt = attempt.maybe_committed && self.last.is_some();
             let appeared = || refuse(ImportError::OtherSession(self.keys.uid().clone()));
             return if by_earlier_attempt { Ok(()) } else { Err(appeared()) };
+        }
+        if is_deleted(transaction, self.keys.uid()).await? {
+            return Err(refuse(ImportError::Deleted(self.keys.uid().clone())));
         }
         check_latest(transaction, self.token).await?;
         if self.first {

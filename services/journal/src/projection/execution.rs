@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use wire::event::Body;
-use wire::{Event, EventKind, Mediation, ToolCall, ToolResult};
+use wire::{Event, EventKind, HarnessEnd, Mediation, ToolCall, ToolResult};
 
 use super::gate::{Gate, Malformed};
 use crate::Seq;
@@ -31,6 +31,9 @@ pub(crate) struct Execution {
     /// [`call_hash`] of every gated call.
     #[prost(fixed64, repeated, tag = "8")]
     gated_calls: Vec<u64>,
+    /// Its END says that it was canceled.
+    #[prost(bool, tag = "9")]
+    pub(super) canceled: bool,
 }
 
 impl Execution {
@@ -44,6 +47,9 @@ impl Execution {
         self.has_approvals |= bears_approval(event);
         self.malformed |= self.check(seq, event).is_err();
         self.ended |= event.kind() == EventKind::EventEnd;
+        if let Some(Body::End(end)) = &event.body {
+            self.canceled = end.state == HarnessEnd::CANCELED;
+        }
         self.begun = true;
     }
 

@@ -12,7 +12,7 @@ use crate::error::{Corrupt, JournalError, refuse};
 use crate::keys::{BatchKey, SessionKeys};
 use crate::lineage::{self, Stretch};
 use crate::sessions::read_state;
-use crate::{Seq, SessionUid};
+use crate::{Seq, SessionState, SessionUid};
 
 /// Soft bound of a window: it ends with the row that reaches it. Decoding one takes well under a millisecond.
 const WINDOW_BYTES: usize = 128 * 1024;
@@ -22,6 +22,7 @@ const GAP: Corrupt = Corrupt { what: "record batch" };
 /// A position in a log.
 pub(super) struct Reader {
     store: Store,
+    uid: SessionUid,
     /// What is still to be read.
     stretches: VecDeque<Stretch>,
     /// The next window of the first stretch, if that has been entered.
@@ -37,16 +38,12 @@ pub(super) struct Reader {
 impl Reader {
     /// Begins a read of what there is now.
     pub(super) async fn open(store: Store, uid: SessionUid, range: SeqRange) -> Result<Self, JournalError> {
-        let state = store
-            .transact(|transaction, _| {
-                let uid = uid.clone();
-                async move { read_state::<JournalError>(transaction, uid).await }.boxed()
-            })
-            .await?;
+        let state = state(&store, &uid).await?;
         let from = range.from.max(Seq::FIRST);
         let next = from.previous().max(Seq::FIRST);
         let mut reader = Self {
             store,
+            uid: uid.clone(),
             stretches: VecDeque::new(),
             rest: None,
             from,
@@ -61,6 +58,11 @@ impl Reader {
             }
         }
         Ok(reader)
+    }
+
+    /// Whether the session is gone.
+    pub(super) async fn is_deleted(&self) -> Result<bool, JournalError> {
+        Ok(state(&self.store, &self.uid).await?.is_none())
     }
 
     /// The records of the next window that has some in the range.
@@ -130,6 +132,16 @@ impl Reader {
             .await?;
         Ok(page)
     }
+}
+
+async fn state(store: &Store, uid: &SessionUid) -> Result<Option<SessionState>, JournalError> {
+    let state = store
+        .transact(|transaction, _| {
+            let uid = uid.clone();
+            async move { read_state::<JournalError>(transaction, uid).await }.boxed()
+        })
+        .await?;
+    Ok(state)
 }
 
 /// The batch that holds the record `seq`, which a session of these keys wrote, the first of its own being `begin`.

@@ -24,7 +24,8 @@ impl Relisted {
 
     pub(crate) async fn write<E: From<Corrupt>>(&self, transaction: &mut Transaction) -> Result<(), TransactError<E>> {
         // Metadata never changes, so reading it conflicts with nothing.
-        let metadata = transaction.get_snapshot(&self.keys.metadata()).await?.ok_or_else(|| refuse(CORRUPT))?;
+        // The session was deleted: so was its head, and this append will not be committed.
+        let Some(metadata) = transaction.get_snapshot(&self.keys.metadata()).await? else { return Ok(()) };
         let SessionRow { project, .. } = rows::decode(CORRUPT.what, &metadata).map_err(refuse)?;
         let key = |time| Listed { time, uid: self.keys.uid().as_str().to_owned() }.key(Listing::Pending, &project);
         if let Some(time) = self.before {

@@ -74,6 +74,7 @@ impl SessionState {
         let exec_state = match pending_approval {
             Some(_) => ExecState::ExecAwaiting,
             None if self.last_seq() == Seq::ZERO => ExecState::ExecPending,
+            None if self.projection().latest_execution_canceled() => ExecState::ExecCanceled,
             None => ExecState::ExecCompleted,
         };
         let row = self.row.clone();
@@ -99,6 +100,7 @@ impl SessionState {
             exec_state: exec_state.into(),
             compute_state: self.projection().compute_state().into(),
             pending_approval,
+            deletion: None,
         }
     }
 }

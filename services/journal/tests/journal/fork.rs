@@ -6,13 +6,13 @@ use wire::{ComputeState, ExecState, LogRecord};
 
 use crate::support::*;
 
-async fn fork(journal: &Journal, parent: &SessionUid, at: i64) -> SessionUid {
+pub async fn fork(journal: &Journal, parent: &SessionUid, at: i64) -> SessionUid {
     let children = journal.fork(parent, seq(at), vec![NewChild::default()]).await.unwrap();
     children[0].uid().clone()
 }
 
 /// Appends turns of three records until the head is at least `head`, each turn as one append or two.
-async fn fill(journal: &Journal, uid: &SessionUid, head: i64) {
+pub async fn fill(journal: &Journal, uid: &SessionUid, head: i64) {
     let mut writer = journal.mint(uid).await.unwrap();
     while writer.head() < seq(head) {
         let execution = format!("e{}", writer.head());

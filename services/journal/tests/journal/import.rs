@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use env::Env;
 use futures::StreamExt;
 use journal::import::{ForeignName, ForeignSession, Standing};
-use journal::{Fence, ImportError, Journal, NewChild, NewRegistration, Registration, Retirement, SeqRange, SessionUid};
+use journal::{
+    DeletionNote, Fence, ImportError, Journal, NewChild, NewRegistration, Registration, Retirement, SeqRange,
+    SessionUid,
+};
 use store::Store;
 use store::fault::{CrashPoint, Fault, FaultPlan};
 use store::memory::Memory;
@@ -185,6 +188,18 @@ async fn a_uid_that_stands_for_something_else_here_is_refused() {
         assert!(matches!(other.carry(&here).await, Err(ImportError::OtherSession(_) | ImportError::Record(..))));
     }
     assert_eq!(read_all(&here, there.uid()).await, there.records);
+}
+
+#[tokio::test]
+async fn a_session_that_was_deleted_here_does_not_come_back() {
+    let there = There::of_turns().await;
+    let here = in_memory().await;
+    there.carry(&here).await.unwrap();
+    let child = here.fork(there.uid(), seq(4), vec![NewChild::default()]).await.unwrap()[0].uid().clone();
+    let log = read_all(&here, &child).await;
+    here.delete(there.uid(), DeletionNote::default()).await.unwrap();
+    assert!(matches!(there.carry(&here).await, Err(ImportError::Deleted(uid)) if uid == *there.uid()));
+    assert_eq!(read_all(&here, &child).await, log, "what a fork reads is left alone");
 }
 
 async fn longer(there: &There) -> Vec<LogRecord> {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
 
 mod append;
+mod delete;
 mod embedded;
 mod faults;
 mod fork;

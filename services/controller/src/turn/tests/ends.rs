@@ -102,6 +102,29 @@ fn an_interruption_ends_the_turn_with_an_error_wherever_it_meets_it() {
 }
 
 #[test]
+fn a_canceled_turn_stops_its_harness_and_appends_nothing_by_itself() {
+    let asked = |event| Input::Event { event, fresh_id: "f".into() };
+    let model = || asked(Of("e1").event(EventKind::EventModelCall, Body::Model(request(&[]))));
+    let park = || asked(Of("e1").tool_call(gated("g")));
+    let points: [Vec<Input>; 5] = [
+        vec![],
+        vec![model(), Input::Appended(seq(3))],
+        vec![model(), Input::Appended(seq(3)), Input::ModelAnswered(Message::default()), Input::Appended(seq(4))],
+        vec![park(), Input::Appended(seq(3))],
+        vec![park(), Input::Appended(seq(3)), Input::Sent],
+    ];
+    for inputs in points {
+        let mut turn = Turn::live(ExecutionId::new("e1"), Resumability::StatelessReplay);
+        turn.start();
+        for input in inputs {
+            turn.on(input);
+        }
+        assert_eq!(turn.on(Input::Interrupted(Interruption::Canceled)), Action::Stop);
+        assert_eq!(turn.on(Input::Stopped), Action::Finish(TurnEnd::Canceled));
+    }
+}
+
+#[test]
 fn a_harness_that_cannot_be_connected_is_an_error_of_the_turn() {
     let mut turn = Turn::live(ExecutionId::new("e1"), Resumability::StatelessReplay);
     let Action::Append(events) = turn.on(Input::HarnessFailed("refused".into())) else { panic!("no ERROR") };
