@@ -195,6 +195,11 @@ pub struct LimitsConfig {
     /// Most events of its harness that a turn reads, those that have no effect included; one more fails the turn
     #[arg(id = "limits.max_turn_events", long = "max-turn-events", value_name = "N")]
     pub max_turn_events: Count,
+
+    /// Memory for the logs of sessions that are kept between their turns. What does not fit is read anew, and a log that alone
+    /// is larger for each turn
+    #[arg(id = "limits.history_cache", long = "history-cache", value_name = "SIZE")]
+    pub history_cache: ByteSize,
 }
 
 /// HTTP/2 pings on connections that are silent.
@@ -281,6 +286,7 @@ impl Default for LimitsConfig {
             max_connections: Count::at_least_one(4096),
             turn_idle_timeout: Period::seconds(600),
             max_turn_events: Count::at_least_one(100_000),
+            history_cache: ByteSize::mebibytes(256),
         }
     }
 }

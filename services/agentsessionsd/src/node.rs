@@ -263,6 +263,7 @@ impl Parts {
             powers: config.powers(),
             default_project: config.project.clone(),
             turn_limits: config.turn_limits(),
+            history_cache: config.limits.history_cache.get(),
         });
         host.finish_deletions();
         Ok(Self { env, tasks, journal: local, host, registry })

@@ -66,6 +66,9 @@ pub struct HostParts {
     pub default_project: String,
     /// What a harness may take in one run of a turn.
     pub turn_limits: TurnLimits,
+    /// Most bytes of memory for the logs of sessions that are kept between their turns. A log that alone is larger is
+    /// read anew for each turn.
+    pub history_cache: usize,
 }
 
 /// A session host: everything behind the Sessions service. Cheap to clone; clones are the same host.
@@ -80,7 +83,7 @@ impl Host {
     /// A host of these parts.
     #[must_use]
     pub fn new(parts: HostParts) -> Self {
-        let logs = Logs::new(parts.journal.clone());
+        let logs = Logs::new(parts.journal.clone(), parts.history_cache);
         Self { parts: Arc::new(parts), guards: Guards::default(), logs }
     }
 

@@ -114,6 +114,7 @@ max_calls = 4096
 max_connections = 4096
 turn_idle_timeout = "10m"
 max_turn_events = 100000
+history_cache = "256MiB"
 
 [keepalive]
 interval = "20s"

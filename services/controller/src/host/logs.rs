@@ -11,8 +11,8 @@ use wire::{Event, History, LogRecord};
 use super::HostError;
 use crate::log::Log;
 
-/// Most bytes of events kept between turns, for all sessions together.
-const KEPT_BYTES: usize = 64 << 20;
+/// What an event takes in memory beside its contents, strings and index included. Measured: 660 to 1,600 bytes.
+const EVENT_BYTES: usize = 1024;
 
 /// A session's log up to a head: an index, and the events that harnesses get as history. Cheap to clone; clones share
 /// both until one of them grows.
@@ -22,7 +22,7 @@ pub(super) struct SessionLog {
     pub(super) history: History,
     /// Content hash of the last record; empty for an empty log.
     head_hash: String,
-    /// Encoded size of the events.
+    /// What the events take in memory, about.
     bytes: usize,
 }
 
@@ -56,7 +56,7 @@ impl SessionLog {
         let index = Arc::make_mut(&mut self.index);
         for event in &events {
             index.push(event);
-            self.bytes += event.encoded_len();
+            self.bytes += event.encoded_len() + EVENT_BYTES;
         }
         self.history.extend(events);
     }
@@ -71,8 +71,9 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    pub(super) fn new(journal: Journal) -> Self {
-        Self { journal, kept: Arc::default() }
+    /// Keeps up to `limit` bytes of events in memory, all sessions together.
+    pub(super) fn new(journal: Journal, limit: usize) -> Self {
+        Self { journal, kept: Arc::new(Mutex::new(Kept::new(limit))) }
     }
 
     /// The log of a session up to the head of `state`.
@@ -124,8 +125,9 @@ impl Logs {
 }
 
 /// Least recently used first out.
-#[derive(Default)]
 struct Kept {
+    /// Most bytes of them together.
+    limit: usize,
     logs: HashMap<SessionUid, (u64, SessionLog)>,
     by_use: BTreeMap<u64, SessionUid>,
     uses: u64,
@@ -133,6 +135,10 @@ struct Kept {
 }
 
 impl Kept {
+    fn new(limit: usize) -> Self {
+        Self { limit, logs: HashMap::new(), by_use: BTreeMap::new(), uses: 0, bytes: 0 }
+    }
+
     fn get(&mut self, uid: &SessionUid) -> Option<SessionLog> {
         let log = self.take(uid)?;
         self.insert(uid.clone(), log.clone());
@@ -148,13 +154,49 @@ impl Kept {
 
     fn insert(&mut self, uid: SessionUid, log: SessionLog) {
         self.take(&uid);
+        if log.bytes > self.limit {
+            return;
+        }
         self.uses += 1;
         self.bytes += log.bytes;
         self.by_use.insert(self.uses, uid.clone());
         self.logs.insert(uid, (self.uses, log));
-        while self.bytes > KEPT_BYTES {
+        while self.bytes > self.limit {
             let Some(oldest) = self.by_use.first_key_value().map(|(_, uid)| uid.clone()) else { return };
             self.take(&oldest);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::EventKind;
+
+    use super::*;
+
+    fn log_of(events: i64) -> SessionLog {
+        let mut log = SessionLog::default();
+        let record = |seq| LogRecord {
+            seq,
+            event: Some(Event { kind: EventKind::EventOutput.into(), ..Event::default() }),
+            ..LogRecord::default()
+        };
+        log.extend((1..=events).map(record).collect());
+        log
+    }
+
+    #[test]
+    fn logs_used_longest_ago_make_room() {
+        let uid = |text: &str| SessionUid::parse(text).expect("a uid");
+        let mut kept = Kept::new(5 * EVENT_BYTES);
+        for name in ["sess-a", "sess-b"] {
+            kept.insert(uid(name), log_of(2));
+        }
+        assert!(kept.get(&uid("sess-a")).is_some(), "both fit");
+        kept.insert(uid("sess-c"), log_of(2));
+        assert!(kept.get(&uid("sess-b")).is_none(), "it was used longest ago");
+        assert!(kept.get(&uid("sess-a")).is_some() && kept.get(&uid("sess-c")).is_some());
+        kept.insert(uid("sess-d"), log_of(6));
+        assert_eq!(kept.logs.len(), 2, "one that is too large alone is not kept");
     }
 }

@@ -41,6 +41,7 @@ impl World {
             tools: None,
             powers: Powers::default(),
             default_project: "default".into(),
+            history_cache: 64 << 20,
             turn_limits: TurnLimits { idle_timeout: Duration::from_secs(60), max_events: 1000 },
         });
         let session = host.create(Session::default()).await.unwrap();
