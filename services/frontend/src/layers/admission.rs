@@ -25,7 +25,8 @@ pub(crate) struct Admission {
 
 /// One admitted call, from its first byte to the last one of its response.
 struct Admitted {
-    _permit: OwnedSemaphorePermit,
+    /// Given back with the end of the response, before the caller has it: whoever calls again then must find room.
+    permit: Option<OwnedSemaphorePermit>,
     _live: TaskTrackerToken,
 }
 
@@ -54,7 +55,7 @@ impl Admission {
 
     fn enter(&self) -> Result<Admitted, Status> {
         match Arc::clone(&self.permits).try_acquire_owned() {
-            Ok(permit) => Ok(Admitted { _permit: permit, _live: self.live.token() }),
+            Ok(permit) => Ok(Admitted { permit: Some(permit), _live: self.live.token() }),
             Err(TryAcquireError::Closed) => Err(Status::unavailable("node is shutting down; use another one")),
             Err(TryAcquireError::NoPermits) => {
                 let message = format!("all {} calls that may run at once are taken; retry later", self.limit);
@@ -68,14 +69,23 @@ impl Admission {
 /// streaming call counts until its stream has ended.
 pub(crate) async fn admit(State(gate): State<Admission>, request: Request, next: Next) -> Response {
     match gate.enter() {
-        Ok(admitted) => next.run(request).await.map(|body| Body::new(AdmittedBody { body, _admitted: admitted })),
+        Ok(admitted) => next.run(request).await.map(|body| Body::new(AdmittedBody::new(body, admitted))),
         Err(refusal) => refusal.into_http(),
     }
 }
 
 struct AdmittedBody {
     body: Body,
-    _admitted: Admitted,
+    admitted: Admitted,
+}
+
+impl AdmittedBody {
+    fn new(body: Body, mut admitted: Admitted) -> Self {
+        if http_body::Body::is_end_stream(&body) {
+            admitted.permit = None;
+        }
+        Self { body, admitted }
+    }
 }
 
 impl http_body::Body for AdmittedBody {
@@ -86,7 +96,11 @@ impl http_body::Body for AdmittedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if matches!(&frame, Poll::Ready(next) if next.as_ref().is_none_or(is_last)) {
+            self.admitted.permit = None;
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
@@ -98,8 +112,14 @@ impl http_body::Body for AdmittedBody {
     }
 }
 
+fn is_last(frame: &Result<Frame<Bytes>, axum::Error>) -> bool {
+    frame.as_ref().map_or(true, Frame::is_trailers)
+}
+
 #[cfg(test)]
 mod tests {
+    use http_body::Body as _;
+    use http_body_util::StreamBody;
     use tonic::Code;
 
     use super::*;
@@ -118,6 +138,20 @@ mod tests {
         assert!(refused.message().contains('2'), "{}", refused.message());
         drop(first);
         assert!(gate.enter().is_ok());
+    }
+
+    #[tokio::test]
+    async fn room_is_made_with_the_end_of_the_response() {
+        let gate = Admission::new(1);
+        let frames = [Frame::data(Bytes::from_static(b"x")), Frame::trailers(http::HeaderMap::new())];
+        let body = Body::new(StreamBody::new(futures::stream::iter(frames.map(Ok::<_, axum::Error>))));
+        let mut body = AdmittedBody::new(body, gate.enter().unwrap());
+        for expected in [false, true] {
+            let frame = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+            assert!(frame.unwrap().is_ok());
+            assert_eq!(gate.enter().is_ok(), expected);
+        }
+        assert_eq!(gate.live(), 1, "the body is still there");
     }
 
     #[tokio::test]
