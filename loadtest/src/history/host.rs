@@ -106,6 +106,7 @@ async fn start(store: &Counted<Embedded>, harnesses: &Arc<Harnesses>) -> anyhow:
         tools: None,
         powers: Powers::default(),
         default_project: "loadtest".to_owned(),
+        history_cache: 256 << 20,
         turn_limits: TurnLimits { idle_timeout: Duration::from_secs(60), max_events: 1_000 },
     });
     Ok((journal, host))
