@@ -23,7 +23,7 @@ pub async fn check_one(name: &str, act: fn(Talk) -> Acting) -> Verdict {
 }
 
 fn impatient() -> Plan {
-    Plan { patience: Duration::from_millis(300), ..Plan::default() }
+    Plan { patience: Duration::from_secs(2), ..Plan::default() }
 }
 
 async fn meet(address: String, plan: Plan) -> Suite {
@@ -32,11 +32,8 @@ async fn meet(address: String, plan: Plan) -> Suite {
 
 async fn check(address: String, plan: Plan) -> BTreeMap<&'static str, Verdict> {
     let suite = meet(address, plan).await;
-    let mut verdicts = BTreeMap::new();
-    for check in checks() {
-        verdicts.insert(check.name, suite.run(check).await);
-    }
-    verdicts
+    let made = checks().map(|check| async { (check.name, suite.run(check).await) });
+    futures::future::join_all(made).await.into_iter().collect()
 }
 
 /// The names of the checks with such a verdict.
