@@ -54,7 +54,7 @@ pub enum UnfitReason {
     },
 }
 
-/// Checks the records of a session one after the other, and lays them out in rows. Holds about [`STEP_BYTES`], or one
+/// Checks the records of a session one after the other, and lays them out in rows. Holds about 1 MiB of rows, or one
 /// record if that is larger.
 pub struct ForeignLog {
     keys: SessionKeys,
