@@ -10,8 +10,8 @@ use wire::EventKind::{EventLifecycle, EventOutput, EventToolCall, EventToolResul
 use wire::event::Body;
 use wire::lifecycle::Kind;
 use wire::{
-    ApproveRequest, Capabilities, ComputeState, ExecRequest, ExecState, ForkRequest, HarnessDescriptor, Lifecycle,
-    LogRecord, Resumability, Session, SuspendRequest,
+    ApproveRequest, CancelRequest, Capabilities, ComputeState, ExecRequest, ExecState, ForkRequest, HarnessDescriptor,
+    Lifecycle, LogRecord, Resumability, Session, SuspendRequest,
 };
 
 const TURN: [EventKind; 4] = [EventExecutionStart, EventInput, EventOutput, EventEnd];
@@ -182,6 +182,29 @@ async fn section_7_3_an_interrupted_turn_is_run_again_on_the_memory_it_began_wit
         assert_eq!(last_output(&log), "turn 2, told 0", "{failpoint:?}");
         assert_eq!(said(&mut api, &session).await, "turn 3, told 0", "{failpoint:?}");
     }
+}
+
+#[tokio::test]
+async fn a_canceled_turn_leaves_the_memory_as_the_turn_before_it_did() {
+    let directory = tempfile::tempdir().unwrap();
+    let builder = node(directory.path()).switch("--enable-cancel");
+    let session = {
+        let node = builder.start().await;
+        let mut api = node.api().await;
+        let session = create(&mut api, "memory").await;
+        assert_eq!(said(&mut api, &session).await, "turn 1, told 0");
+        suspend(&mut api, &session).await.unwrap();
+        assert_eq!(said(&mut api, &session).await, "turn 2, told 0");
+        session
+    };
+    let dying = builder.clone().failpoint(Failpoint::AfterCommit(2)).start().await;
+    let exec = ExecRequest { session: session.clone(), inputs: vec![text("go on")], ..ExecRequest::default() };
+    assert!(dying.api().await.exec(exec).await.1.is_some(), "the node survived");
+
+    let node = builder.start().await;
+    let mut api = node.api().await;
+    api.client.cancel(CancelRequest { session: session.clone(), ..CancelRequest::default() }).await.unwrap();
+    assert_eq!(said(&mut api, &session).await, "turn 3, told 0");
 }
 
 #[tokio::test]

@@ -125,14 +125,14 @@ impl Log {
         self.suspended.latest(session.as_str())
     }
 
-    /// The last turn that has ended. Later ones are running, or were interrupted; records without an id are no turn of
-    /// this kind.
+    /// The last turn that has ended by itself. Later ones are running, were interrupted, or were canceled, which leaves
+    /// nothing of what they did in memory; records without an id are no turn of this kind.
     #[must_use]
     pub fn last_ended(&self) -> Option<&ExecutionId> {
         self.executions
             .iter()
             .rev()
-            .find(|execution| execution.ended && !execution.id.is_legacy())
+            .find(|execution| execution.ended && !execution.canceled && !execution.id.is_legacy())
             .map(|ended| &ended.id)
     }
 

@@ -33,11 +33,18 @@ async fn each_decision_and_answer_of_the_executor_has_its_receipt() {
     let failed = ToolResult { is_error: true, code: Status::ExecutorError.into(), ..receipt("g", 3, 4) };
     let unanswered =
         ToolResult { error: "server: it refused the call (http 500)".into(), content: vec![], ..failed.clone() };
-    let own = ToolResult { error: "no funds".into(), content: vec![Part::text("sorry")], ..failed };
+    let own = ToolResult { error: "no funds".into(), content: vec![Part::text("sorry")], ..failed.clone() };
+    let deep = (0..90).fold(json!({}), |inner, _| json!({ "a": inner }));
+    let unrecordable = ToolResult {
+        error: "its result cannot be recorded: messages are nested more than 80 deep".into(),
+        content: vec![],
+        ..failed.clone()
+    };
     let rows = [
         ("executor returns success", true, json!({"content": "done"}), 0, receipt("g", 3, 4)),
         ("executor returns an error", true, json!({}), 1, unanswered),
         ("result has is_error", true, json!({"is_error": true, "error": "no funds", "content": "sorry"}), 0, own),
+        ("executor returns what cannot be recorded", true, json!({ "output": deep }), 0, unrecordable),
         ("denied", false, json!({}), 0, denial("g", 3, 4)),
     ];
     for (row, approved, answer, failures, expected) in rows {

@@ -5,7 +5,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use env::Env;
 use journal::{AppendError, ExecutionId, Journal, Seq, SessionUid, Writer};
-use wire::{Cancel, Event, EventKind, LogRecord, ModelCall, ToolCall};
+use prost::Message;
+use wire::event::Body;
+use wire::{Cancel, Event, EventKind, LogRecord, ModelCall, ToolCall, ToolResult};
 
 use super::context::Bounds;
 use super::limits::{LimitedConnection, TurnLimits};
@@ -15,6 +17,8 @@ use crate::ports::{
 };
 use crate::turn::{Action, Input, LostWriter, Refusal, Turn, TurnEnd};
 
+/// Largest result of a tool, in bytes. The journal's transactions hold 10 MB.
+const MAX_RESULT_BYTES: usize = 8 << 20;
 /// How long a harness that was told to park may take to say so.
 const PARK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long opening the execution's stream may take; the harness has just described itself on the same connection.
@@ -137,10 +141,25 @@ impl Driver<'_> {
             Some(tools) => tools.execute(&self.session, call).await,
         };
         match outcome {
-            Ok(result) => Input::ToolAnswered(result),
+            Ok(result) => answered(result),
             Err(ToolError::NotConfigured) => Input::NoToolExecutor(call.tool.clone()),
             Err(ToolError::Failed(text)) => Input::ToolFailed(text),
         }
+    }
+}
+
+/// A result that no record can hold is as if the tool had failed: asked again, it would only answer the same.
+fn answered(result: ToolResult) -> Input {
+    let size = result.encoded_len();
+    if size > MAX_RESULT_BYTES {
+        return Input::ToolFailed(format!(
+            "its result of {size} bytes exceeds the {MAX_RESULT_BYTES} that a record can hold"
+        ));
+    }
+    let event = Event::new(EventKind::EventToolResult, Body::Result(result.clone()));
+    match wire::content_hash(&event, 1, None) {
+        Ok(_) => Input::ToolAnswered(result),
+        Err(error) => Input::ToolFailed(format!("its result cannot be recorded: {error}")),
     }
 }
 

@@ -68,8 +68,6 @@ impl Host {
         self.logs.appended(writer.uid(), appended);
         if matches!(outcome, Err(HostError::TurnCanceled)) {
             self.close_canceled(&mut writer, bounds.stop_order().reason(), updates).await?;
-            // Its compute stopped in the middle of a turn that nobody will take up again.
-            stop(runtime, writer.uid()).await;
         }
         outcome
     }
