@@ -91,6 +91,16 @@ async fn only_the_head_can_be_forked_and_a_refusal_fences_nobody() {
 }
 
 #[tokio::test]
+async fn a_parent_that_is_busy_here_is_left_alone() {
+    let world = World::after_a_turn().await;
+    let busy = world.host.guards.try_take(&world.session).unwrap();
+    assert_eq!(world.fork(HEAD, 1).await.err(), Some(Aborted));
+    assert_eq!(world.ops(), []);
+    drop(busy);
+    assert_eq!(world.fork(HEAD, 1).await.unwrap().children.len(), 1);
+}
+
+#[tokio::test]
 async fn a_fork_shuts_out_whoever_runs_the_parent() {
     let world = World::after_a_turn().await;
     let mut writer = world.journal.mint(&world.session).await.unwrap();
