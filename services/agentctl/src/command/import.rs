@@ -57,7 +57,10 @@ impl Import {
 /// Opening reports by itself what SQLite says of a file that is not there, but not as the shell would.
 fn open(path: &Path) -> anyhow::Result<ReferenceFile> {
     let opened = fs::metadata(path).map_err(anyhow::Error::from);
-    let opened = opened.and_then(|_| ReferenceFile::open(path).map_err(anyhow::Error::from));
+    let opened = opened.and_then(|found| match found.is_dir() {
+        true => Err(anyhow!("it is a directory")),
+        false => Ok(ReferenceFile::open(path)?),
+    });
     opened.with_context(|| path.display().to_string())
 }
 
