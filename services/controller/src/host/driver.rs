@@ -198,6 +198,7 @@ fn refusal(error: AppendError) -> Refusal {
         AppendError::Fenced => Refusal::Lost(LostWriter::Fenced),
         AppendError::Unknown => Refusal::Lost(LostWriter::Unknown),
         AppendError::Journal(error) => Refusal::Failed(error.to_string()),
-        AppendError::NotCanonical(_) | AppendError::TooLarge(_) => Refusal::Unrecordable(error.to_string()),
+        AppendError::NotCanonical(error) => Refusal::Unrecordable(error.to_string()),
+        AppendError::TooLarge(error) => Refusal::Unrecordable(error.to_string()),
     }
 }

@@ -7,6 +7,9 @@ use wire::{Event, EventKind, HarnessEnd, Lifecycle};
 use super::matching::diverged;
 use super::{Action, Divergence, Mode, Step, Then, Turn, TurnEnd, TurnFailure};
 
+/// Longest text that is taken over from a harness's END, in bytes.
+const MAX_TEXT: usize = 4096;
+
 impl Turn {
     /// The harness says that it has ended.
     pub(super) fn harness_end(&mut self, body: Option<Body>) -> Step {
@@ -18,7 +21,7 @@ impl Turn {
             return self.end();
         }
         let description = end.error.map(|error| error.description).unwrap_or_default();
-        Err(TurnFailure::HarnessEnded { state: end.state, description })
+        Err(TurnFailure::HarnessEnded { state: cut(end.state), description: cut(description) })
     }
 
     /// The harness has ended well, or has closed its stream without a word, which counts as that.
@@ -34,6 +37,12 @@ impl Turn {
             Mode::Replay => Ok(Action::Finish(TurnEnd::Completed)),
         }
     }
+}
+
+/// A text of a harness, short enough for a record and a status.
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MAX_TEXT));
+    text
 }
 
 /// The LIFECYCLE RESUME that follows the END of a recovered turn.

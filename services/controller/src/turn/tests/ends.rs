@@ -25,6 +25,17 @@ fn each_way_to_end_leaves_the_record_that_the_contract_names() {
 }
 
 #[test]
+fn what_a_harness_says_at_its_end_is_cut_to_what_a_record_holds() {
+    let text = "ü".repeat(10_000_000);
+    let error = Some(wire::Error { code: 0, description: text.clone() });
+    let ask = raw(EventKind::EventEnd, Body::End(wire::HarnessEnd { state: text, error }));
+    let mut session = Session::started();
+    assert!(matches!(session.run(&[ask]), TurnEnd::Failed(TurnFailure::HarnessEnded { .. })));
+    let Some(Body::Error(error)) = &session.events[2].body else { panic!("no ERROR") };
+    assert!(error.description.len() < 10_000, "{} bytes", error.description.len());
+}
+
+#[test]
 fn the_error_record_has_code_0_and_the_text_of_the_failure() {
     let mut session = Session { model_fails: true, ..Session::started() };
     let failure = failure(session.run(&[Ask::Model]));
