@@ -24,7 +24,8 @@ fn states(directory: &Path) -> PathBuf {
     directory.join("states")
 }
 
-/// A node that starts the harnesses `memory`, which remembers, and `gate`, which replays and needs an approval.
+/// A node that starts the harnesses `memory`, which remembers, and `gate`, which replays and needs an approval,
+/// and `liar`, the same as `gate` and configured as if it remembered.
 fn node(directory: &Path) -> NodeBuilder {
     let (command, states) = (binary("stateful-harness"), states(directory));
     let process = |name: &str, args: &str, resumability: &str| {
@@ -36,8 +37,9 @@ fn node(directory: &Path) -> NodeBuilder {
     };
     let memory = process("memory", "[]", "requires-memory-snapshot");
     let gate = process("gate", "['gate']", "stateless-replay");
+    let liar = process("liar", "['gate']", "requires-memory-snapshot");
     let file = directory.join("node.toml");
-    std::fs::write(&file, memory + &gate).unwrap();
+    std::fs::write(&file, memory + &gate + &liar).unwrap();
     with_model(NodeBuilder::new(directory)).flag("--config", file)
 }
 
@@ -110,6 +112,19 @@ async fn section_2_3_3_a_memory_harness_is_not_placed_where_memory_is_not_kept()
     assert_eq!(fork(&mut api, &session, 0, 1).await.unwrap_err().code(), Code::FailedPrecondition);
     let state = api.get(&session).await.unwrap();
     assert_eq!((state.last_seq, state.compute_state()), (0, ComputeState::ComputeNone));
+}
+
+#[tokio::test]
+async fn a_process_that_describes_itself_otherwise_than_it_is_configured_runs_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = node(directory.path()).start().await;
+    let mut api = node.api().await;
+    let session = create(&mut api, "liar").await;
+    let exec = ExecRequest { session: session.clone(), inputs: vec![text("go on")], ..ExecRequest::default() };
+    let refused = api.exec(exec).await.1.unwrap();
+    assert_eq!(refused.code(), Code::FailedPrecondition, "{}", refused.message());
+    assert_eq!(fork(&mut api, &session, 0, 1).await.unwrap_err().code(), Code::FailedPrecondition);
+    assert_eq!(api.get(&session).await.unwrap().last_seq, 0);
 }
 
 #[tokio::test]

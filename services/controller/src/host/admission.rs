@@ -80,6 +80,11 @@ fn check(route: &Route, descriptor: &HarnessDescriptor) -> Result<(), HostError>
     if resumability(descriptor) == Resumability::RequiresMemorySnapshot && !keeps_memory {
         return Err(HostError::Unplaceable(route.name.clone()));
     }
+    let configured = route.harness.resumability;
+    if keeps_memory && configured != Resumability::Unspecified && configured != resumability(descriptor) {
+        // Routing goes by what is configured and a turn by what is described: half of each set of rules would hold.
+        return Err(HostError::ResumabilityMismatch(route.name.clone()));
+    }
     Ok(())
 }
 

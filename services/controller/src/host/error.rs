@@ -50,6 +50,9 @@ pub enum HostError {
     /// The harness needs what the placement does not offer.
     #[error("harness {0:?} needs memory snapshots, which its placement does not offer")]
     Unplaceable(String),
+    /// A harness whose memory is kept describes itself otherwise than it is configured.
+    #[error("harness {0:?} does not describe its resumability as it is configured")]
+    ResumabilityMismatch(String),
     /// Something else serves the harness's address.
     #[error("harness {name:?} describes itself as {served:?}, expected {expected:?}")]
     DescriptorMismatch {
@@ -240,6 +243,7 @@ impl Classified for HostError {
             | Self::HarnessStateless(_)
             | Self::RecordedHarnessNotServed(_)
             | Self::Unplaceable(_)
+            | Self::ResumabilityMismatch(_)
             | Self::DescriptorMismatch { .. }
             | Self::VersionMismatch { .. }
             | Self::Evidence(_)
