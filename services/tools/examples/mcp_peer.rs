@@ -48,6 +48,9 @@ fn run(params: &Value) -> Option<(&'static str, Value)> {
         "flood" => text(&"x".repeat(1 << 20), false),
         "refuse" => Some(("error", json!({"code": -32602, "message": params["arguments"].to_string()}))),
         "exit" => process::exit(1),
+        "block" => loop {
+            std::thread::park();
+        },
         _ => None,
     }
 }

@@ -68,6 +68,17 @@ async fn a_silent_tool_is_given_up_and_its_server_serves_on() {
 }
 
 #[tokio::test]
+async fn a_server_that_answers_nothing_any_more_is_started_again() {
+    let config = ExecutorConfig { timeout: Duration::from_millis(500), ..peer(&["pid", "block"]) };
+    let executor = executor(config);
+    let pid = output(&executor, "pid").await;
+    for tool in ["block", "pid", "pid"] {
+        assert_eq!(error(&executor, tool).await, "executor: no result within 500ms");
+    }
+    assert_ne!(output(&executor, "pid").await, pid);
+}
+
+#[tokio::test]
 async fn an_answer_that_is_too_long_harms_its_own_call_only() {
     let config = ExecutorConfig { timeout: Duration::from_millis(500), ..peer(&["pid", "flood"]) };
     let executor = executor(config);
