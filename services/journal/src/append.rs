@@ -28,7 +28,7 @@ impl Journal {
         let keys = SessionKeys::new(uid);
         let head_key = keys.head();
         let token = WriterToken::mint(&self.env);
-        let now = self.env.unix_nanos();
+        let (owner, now) = (self.incarnation, self.env.unix_nanos());
         let head = self
             .store
             .transact(|transaction, attempt| {
@@ -39,7 +39,7 @@ impl Journal {
                         return Ok(head);
                     }
                     // If an earlier attempt did mint and was superseded since, minting again only comes after that.
-                    let minted = head.minted(token, now);
+                    let minted = head.minted(token, owner, now);
                     transaction.set(&head_key, &minted.encode());
                     Ok(minted)
                 }
@@ -79,6 +79,7 @@ impl Journal {
             .await?;
         let records = draft.records(events);
         writer.advance(&draft);
+        self.note_appended(writer.uid(), writer.head());
         Ok(records)
     }
 }

@@ -1,6 +1,7 @@
 //! The identities and counters of the journal. Constructors fail, uses do not.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -97,6 +98,43 @@ macro_rules! text_id {
 
 text_id!(SessionUid);
 text_id!(ExecutionId);
+
+/// One run of a node, from its start to its end. Recorded with the fences that it mints, so that others know whom to ask;
+/// never needed for safety.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Incarnation(NonZeroU64);
+
+impl Incarnation {
+    /// Mints a new one.
+    #[must_use]
+    pub fn mint(env: &env::Env) -> Self {
+        Self(NonZeroU64::new(env.random_u64()).unwrap_or(NonZeroU64::MAX))
+    }
+
+    /// Reads one back; `None` for 0, which stands for nobody.
+    #[must_use]
+    pub fn from_number(number: u64) -> Option<Self> {
+        NonZeroU64::new(number).map(Self)
+    }
+
+    /// As a number, which is never 0.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for Incarnation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for Incarnation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Incarnation({self})")
+    }
+}
 
 /// The position of a record in its session: the first is 1; 0 is the head of an empty log. Never above `i64::MAX`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

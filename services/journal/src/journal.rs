@@ -1,5 +1,7 @@
 //! Opening a journal.
 
+use std::sync::Arc;
+
 use env::Env;
 use futures::FutureExt;
 use prost::Message;
@@ -8,6 +10,7 @@ use store::Store;
 use crate::error::{JournalError, OpenError, refuse};
 use crate::keys;
 use crate::rows::{self, FormatRow};
+use crate::{Incarnation, Seq, SessionUid};
 
 /// The layout that `docs/journal-layout.md` describes.
 const FORMAT: u32 = 1;
@@ -17,6 +20,14 @@ const FORMAT: u32 = 1;
 pub struct Journal {
     pub(crate) store: Store,
     pub(crate) env: Env,
+    pub(crate) incarnation: Incarnation,
+    observer: Option<Arc<dyn Observer>>,
+}
+
+/// Learns what is appended through one [`Journal`], after it is durable.
+pub trait Observer: Send + Sync + 'static {
+    /// The log of `session` now ends at `last_seq`, or further on. Called before the append returns; must not block.
+    fn appended(&self, session: &SessionUid, last_seq: Seq);
 }
 
 impl Journal {
@@ -40,8 +51,29 @@ impl Journal {
             .await
             .map_err(JournalError::from)?;
         match found {
-            FORMAT => Ok(Self { store, env }),
+            FORMAT => {
+                let incarnation = Incarnation::mint(&env);
+                Ok(Self { store, env, incarnation, observer: None })
+            }
             _ => Err(OpenError::Format { found, supported: FORMAT }),
+        }
+    }
+
+    /// The same journal, whose appends are told to `observer`.
+    #[must_use]
+    pub fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
+        Self { observer: Some(observer), ..self }
+    }
+
+    /// Who is recorded as the owner of the sessions that are written through this.
+    #[must_use]
+    pub fn incarnation(&self) -> Incarnation {
+        self.incarnation
+    }
+
+    pub(crate) fn note_appended(&self, session: &SessionUid, last_seq: Seq) {
+        if let Some(observer) = &self.observer {
+            observer.appended(session, last_seq);
         }
     }
 }

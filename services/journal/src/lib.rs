@@ -27,8 +27,8 @@ pub use error::{
     ReserveError, RetireError, TooLarge,
 };
 pub use fork::NewChild;
-pub use ids::{ExecutionId, Fence, InvalidUid, Seq, SessionUid};
-pub use journal::Journal;
+pub use ids::{ExecutionId, Fence, Incarnation, InvalidUid, Seq, SessionUid};
+pub use journal::{Journal, Observer};
 pub use projection::{PendingApproval, Projection};
 pub use records::SeqRange;
 pub use registry::{HarnessToken, NewRegistration, Registered, Registration, RegistryChanges, Retirement};

@@ -11,7 +11,7 @@ use crate::batch::Batch;
 use crate::error::{AppendError, refuse};
 use crate::keys::SessionKeys;
 use crate::rows::{Head, WriterToken};
-use crate::{Journal, Seq, SeqRange, SessionUid};
+use crate::{Incarnation, Journal, Seq, SeqRange, SessionUid};
 
 /// What the transaction did.
 enum Outcome {
@@ -27,6 +27,7 @@ enum Outcome {
 struct Claim {
     keys: SessionKeys,
     token: WriterToken,
+    owner: Incarnation,
     expected: Seq,
     events: Vec<Event>,
     now: i64,
@@ -48,7 +49,8 @@ impl Journal {
         events.iter_mut().for_each(wire::normalise);
         let keys = SessionKeys::new(uid);
         let token = WriterToken::mint(&self.env);
-        let claim = Arc::new(Claim { keys, token, expected, events, now: self.env.unix_nanos() });
+        let (owner, now) = (self.incarnation, self.env.unix_nanos());
+        let claim = Arc::new(Claim { keys, token, owner, expected, events, now });
         let outcome = self
             .store
             .transact(|transaction, attempt| {
@@ -56,19 +58,20 @@ impl Journal {
                 async move { claim.stake(transaction, attempt).await }.boxed()
             })
             .await?;
-        match outcome {
-            Outcome::Moved => Err(AppendError::Conflict),
+        let (head, records) = match outcome {
+            Outcome::Moved => return Err(AppendError::Conflict),
             Outcome::Taken(draft) => {
                 let events = Arc::try_unwrap(claim).map_or_else(|shared| shared.events.clone(), |claim| claim.events);
-                let records = draft.records(events);
-                Ok((Writer::new(uid.clone(), draft.head().clone()), records))
+                (draft.head().clone(), draft.records(events))
             }
             Outcome::TakenBefore(head) => {
                 let range = SeqRange { from: expected.next(), to: Some(head.last_seq) };
                 let records = self.records(uid, range).try_collect().await?;
-                Ok((Writer::new(uid.clone(), head), records))
+                (head, records)
             }
-        }
+        };
+        self.note_appended(uid, head.last_seq);
+        Ok((Writer::new(uid.clone(), head), records))
     }
 }
 
@@ -89,10 +92,10 @@ impl Claim {
             if attempt.maybe_committed && self.is_recorded(transaction).await? {
                 return Err(refuse(AppendError::Fenced));
             }
-            transaction.set(&head_key, &head.minted(self.token, self.now).encode());
+            transaction.set(&head_key, &head.minted(self.token, self.owner, self.now).encode());
             return Ok(Outcome::Moved);
         }
-        let minted = head.minted(self.token, self.now);
+        let minted = head.minted(self.token, self.owner, self.now);
         let draft = Draft::prepare(&self.keys, &minted, &self.events, self.now).map_err(refuse)?;
         draft.write(transaction).await?;
         Ok(Outcome::Taken(draft))

@@ -6,7 +6,7 @@ use wire::ContentHash;
 
 use super::{decode, decode_hash};
 use crate::error::Corrupt;
-use crate::{Fence, PendingApproval, Projection, Seq};
+use crate::{Fence, Incarnation, PendingApproval, Projection, Seq};
 
 /// Tells one writer from all others, whatever fence they believe to hold: by it a mint or an append whose commit went
 /// unanswered recognises itself.
@@ -36,6 +36,8 @@ pub(crate) struct Head {
     pub(crate) fence: Fence,
     /// Who minted it.
     pub(crate) writer: WriterToken,
+    /// The run of a node that this writer belongs to. A hint for other nodes.
+    pub(crate) owner: Option<Incarnation>,
     /// Unix nanoseconds.
     pub(crate) update_time: i64,
     pub(crate) projection: Projection,
@@ -52,6 +54,7 @@ impl Head {
             hash: None,
             fence: Fence::default(),
             writer: WriterToken::NOBODY,
+            owner: None,
             update_time: now,
             projection: Projection::default(),
             pending_since: None,
@@ -69,8 +72,8 @@ impl Head {
     }
 
     /// The same head under the next fence.
-    pub(crate) fn minted(&self, writer: WriterToken, now: i64) -> Self {
-        Self { fence: self.fence.next(), writer, update_time: now, ..self.clone() }
+    pub(crate) fn minted(&self, writer: WriterToken, owner: Incarnation, now: i64) -> Self {
+        Self { fence: self.fence.next(), writer, owner: Some(owner), update_time: now, ..self.clone() }
     }
 
     pub(crate) fn encode(&self) -> Bytes {
@@ -82,6 +85,7 @@ impl Head {
             update_time: self.update_time,
             projection: Some(self.projection.clone()),
             pending_since: self.pending_since,
+            owner: self.owner.map_or(0, Incarnation::number),
         }
         .encode_to_vec()
         .into()
@@ -97,6 +101,7 @@ impl Head {
             update_time: row.update_time,
             projection: row.projection.unwrap_or_default(),
             pending_since: row.pending_since,
+            owner: Incarnation::from_number(row.owner),
         })
     }
 }
@@ -117,6 +122,8 @@ struct HeadRow {
     projection: Option<Projection>,
     #[prost(int64, optional, tag = "7")]
     pending_since: Option<i64>,
+    #[prost(fixed64, tag = "8")]
+    owner: u64,
 }
 
 #[cfg(test)]
@@ -132,7 +139,8 @@ mod tests {
             pending_since: Some(0),
             ..Head::empty(1_700_000_000_000_000_000)
         };
-        let minted = head.minted(WriterToken(u64::MAX), 5);
+        let owner = Incarnation::from_number(u64::MAX).unwrap();
+        let minted = head.minted(WriterToken(u64::MAX), owner, 5);
         assert_eq!(Head::decode(&head.encode()), Ok(head));
         assert_eq!(minted.fence, Fence::stored(4));
         assert_eq!(Head::decode(&minted.encode()), Ok(minted));

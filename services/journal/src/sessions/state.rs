@@ -4,7 +4,7 @@ use wire::protobuf::Timestamp;
 use wire::{ApprovalRef, ContentHash, ExecState, ResourceMetadata, Session};
 
 use crate::rows::{Head, SessionRow};
-use crate::{Projection, Seq, SessionUid};
+use crate::{Incarnation, Projection, Seq, SessionUid};
 
 /// The metadata of a session and its head, read in one transaction.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,12 @@ impl SessionState {
     #[must_use]
     pub fn head_hash(&self) -> Option<&ContentHash> {
         self.head.hash.as_ref()
+    }
+
+    /// The run of a node that minted the latest fence, if any did.
+    #[must_use]
+    pub fn owner(&self) -> Option<Incarnation> {
+        self.head.owner
     }
 
     /// What the log up to [`last_seq`](Self::last_seq) amounts to.
