@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use cluster::{Local, Node};
 use controller::ports::{HarnessDirectory, HarnessSource, Runtime, ServedHarness};
 use controller::{CallContext, Host, HostParts, Powers, TurnLimits};
 use env::{Env, TaskKind, Tasks};
@@ -97,8 +98,10 @@ impl Session {
 async fn start(store: &Counted<Embedded>, harnesses: &Arc<Harnesses>) -> anyhow::Result<(Journal, Host)> {
     let env = Env::system();
     let journal = Journal::open(Store::new(store.clone(), env.clone()), env.clone()).await?;
+    let node = Node { name: "loadtest".to_owned(), incarnation: journal.incarnation() };
     let host = Host::new(HostParts {
         journal: journal.clone(),
+        coordinator: Arc::new(Local::new(node)),
         env,
         tasks: Tasks::default(),
         harnesses: Arc::clone(harnesses) as Arc<dyn HarnessDirectory>,

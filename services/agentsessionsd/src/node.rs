@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster::Local;
 use controller::{Host, HostParts, Registry, RegistryOpenError, RegistryParts};
 use env::{Env, TaskKind, Tasks};
 use frontend::{Frontend, tcp_incoming};
@@ -253,8 +254,10 @@ impl Parts {
         })
         .await?;
         registry.follow(&tasks, config.registry.refresh.get());
+        let coordinator = Local::new(cluster::Node { name: String::new(), incarnation: journal.incarnation() });
         let host = Host::new(HostParts {
             journal,
+            coordinator: Arc::new(coordinator),
             env: env.clone(),
             tasks: tasks.clone(),
             harnesses: Arc::new(registry.clone()),

@@ -15,15 +15,18 @@ mod guard;
 mod limits;
 mod live;
 mod logs;
+mod peers;
 mod query;
 mod resume;
 mod routing;
 mod run;
 mod suspend;
 mod updates;
+mod watch;
 
 use std::sync::Arc;
 
+use cluster::Coordinator;
 use env::{Env, TaskKind, Tasks};
 use journal::{InvalidUid, Journal, SessionState, SessionUid};
 use tokio::sync::oneshot;
@@ -36,6 +39,7 @@ use crate::ports::{HarnessDirectory, ModelProvider, ToolExecutor};
 use context::Bounds;
 use guard::Guards;
 use logs::Logs;
+use peers::{Announcer, PeerDesk};
 
 /// What operators may allow beyond what every host does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +58,8 @@ pub struct HostParts {
     pub env: Env,
     /// Runs the turns; its request cancellation interrupts them when the node drains.
     pub tasks: Tasks,
+    /// What ties this host to the others on the journal.
+    pub coordinator: Arc<dyn Coordinator>,
     /// The harnesses served here.
     pub harnesses: Arc<dyn HarnessDirectory>,
     /// Completes model requests.
@@ -80,11 +86,15 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host of these parts.
+    /// A host of these parts, which answers the questions of others from now on.
     #[must_use]
-    pub fn new(parts: HostParts) -> Self {
+    pub fn new(mut parts: HostParts) -> Self {
+        let announcer = Announcer(Arc::clone(&parts.coordinator));
+        parts.journal = parts.journal.observed_by(Arc::new(announcer));
         let logs = Logs::new(parts.journal.clone(), parts.history_cache);
-        Self { parts: Arc::new(parts), guards: Guards::default(), logs }
+        let host = Self { parts: Arc::new(parts), guards: Guards::default(), logs };
+        host.parts.coordinator.serve(PeerDesk::of(&host));
+        host
     }
 
     fn journal(&self) -> &Journal {

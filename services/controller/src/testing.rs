@@ -7,4 +7,5 @@ pub(crate) mod script;
 pub(crate) mod session;
 #[path = "../../../tests/support/vectors.rs"]
 mod spec;
+pub(crate) mod switchboard;
 pub(crate) mod vectors;

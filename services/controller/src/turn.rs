@@ -172,6 +172,7 @@ impl Turn {
             (State::Appending(_), _) => Action::Finish(TurnEnd::Lost(LostWriter::Unknown)),
             (State::Stopping, _) => Action::Finish(TurnEnd::Canceled),
             (_, Input::Interrupted(Interruption::Canceled)) => self.stop(),
+            (_, Input::Interrupted(Interruption::Dispossessed)) => Action::Finish(TurnEnd::Lost(LostWriter::Fenced)),
             (state, input) => self.step(state, input).unwrap_or_else(|failure| self.fail(failure)),
         }
     }

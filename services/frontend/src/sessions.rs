@@ -9,7 +9,7 @@ use wire::sessions_server::{Sessions, SessionsServer};
 use wire::{
     ApproveRequest, ApproveResponse, CancelRequest, CreateSessionRequest, DeleteSessionRequest, ExecRequest,
     ExecUpdate, ForkRequest, ForkResponse, GetSessionRequest, ListSessionsRequest, ListSessionsResponse, LogRecord,
-    ReplayRequest, ResumeRequest, Session, SuspendRequest,
+    ReplayRequest, ResumeRequest, Session, SuspendRequest, WatchRequest,
 };
 
 use crate::call::Call;
@@ -35,12 +35,25 @@ impl SessionsService {
             .max_decoding_message_size(max_message_size)
             .max_encoding_message_size(max_message_size.saturating_add(RECORD_OVERHEAD))
     }
+
+    /// What ends a stream that only reads before its own end, with the status that tells why.
+    fn cut(&self, call: &Call) -> impl Future<Output = Status> + Send + use<> {
+        let late = call.deadline_passed();
+        let interrupted = self.interrupted.clone().cancelled_owned();
+        async move {
+            tokio::select! {
+                late = late => late,
+                () = interrupted => Status::unavailable("node is shutting down; go on at another one"),
+            }
+        }
+    }
 }
 
 #[async_trait]
 impl Sessions for SessionsService {
     type ExecStream = BoxStream<'static, Result<ExecUpdate, Status>>;
     type ReplayStream = BoxStream<'static, Result<LogRecord, Status>>;
+    type WatchStream = BoxStream<'static, Result<ExecUpdate, Status>>;
 
     async fn create_session(&self, request: Request<CreateSessionRequest>) -> Result<Response<Session>, Status> {
         let call = Call::enter(&request, "");
@@ -77,16 +90,16 @@ impl Sessions for SessionsService {
 
     async fn replay(&self, request: Request<ReplayRequest>) -> Result<Response<Self::ReplayStream>, Status> {
         let call = Call::enter(&request, &request.get_ref().session);
-        let late = call.deadline_passed();
+        let cut = self.cut(&call);
         let records = call.stream(self.host.replay(request.get_ref()));
-        let interrupted = self.interrupted.clone().cancelled_owned();
-        let cut = async move {
-            tokio::select! {
-                late = late => late,
-                () = interrupted => Status::unavailable("node is shutting down; go on at another one"),
-            }
-        };
         Ok(Response::new(until(records, cut).boxed()))
+    }
+
+    async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        let call = Call::enter(&request, &request.get_ref().session);
+        let cut = self.cut(&call);
+        let updates = call.stream(self.host.watch(request.into_inner()));
+        Ok(Response::new(until(updates, cut).boxed()))
     }
 
     async fn approve(&self, request: Request<ApproveRequest>) -> Result<Response<ApproveResponse>, Status> {

@@ -106,6 +106,7 @@ pub fn record(seq: i64) -> LogRecord {
 impl Sessions for Script {
     type ExecStream = Answers<ExecUpdate>;
     type ReplayStream = Answers<LogRecord>;
+    type WatchStream = Answers<ExecUpdate>;
 
     async fn create_session(&self, request: Request<CreateSessionRequest>) -> Result<Response<Session>, Status> {
         self.seen(&request);
@@ -155,6 +156,10 @@ impl Sessions for Script {
             }
             Ok(Response::new(Box::pin(stream::iter(answers)) as Answers<LogRecord>))
         })
+    }
+
+    async fn watch(&self, _: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        Err(Status::unimplemented("Watch"))
     }
 
     async fn fork(&self, request: Request<ForkRequest>) -> Result<Response<ForkResponse>, Status> {

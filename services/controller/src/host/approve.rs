@@ -16,7 +16,7 @@ impl Host {
     pub async fn approve(&self, request: ApproveRequest) -> Result<ApproveResponse, HostError> {
         let (reference, approved) = decision_of(&request)?;
         let known = self.session(&request.session).await?;
-        let _guard = self.guards.try_take(known.uid())?;
+        let _guard = self.take(&known).await?;
         let state = self.state(known.uid()).await?;
         let log = self.logs.load(&state).await?;
         log.index.check_approvals().map_err(HostError::Evidence)?;

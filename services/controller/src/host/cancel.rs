@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use cluster::Question;
 use journal::{AppendError, ExecutionId, SessionState, SessionUid, Writer};
 use wire::{CancelRequest, Session};
 
@@ -19,8 +20,8 @@ const ATTEMPTS: u32 = 3;
 
 impl Host {
     /// Cancels the turn that the request names, or the last one. A turn that runs here is stopped although its guard is
-    /// taken; one that runs nowhere, or on another host, is ended by the records alone, and that host's next append is
-    /// refused. A session without an unfinished turn is left as it is.
+    /// taken, and one that runs on another host by that host. One that runs nowhere, or on a host that does not answer, is
+    /// ended by the records alone, and that host's next append is refused. A session without an unfinished turn is left as it is.
     ///
     /// # Errors
     /// [`HostError::Unsupported`] where it is not granted, [`HostError::Uncancelable`] for a named turn that has ended
@@ -32,11 +33,12 @@ impl Host {
         let known = self.session(&request.session).await?;
         let uid = known.uid();
         let mut named = some_id(&request.execution_id);
-        if let Some(live) =
-            self.guards.live_turn(uid).filter(|live| named.as_ref().is_none_or(|id| id == live.execution()))
-        {
-            stop(&live, &request.reason).await?;
-            named = named.or_else(|| some_id(live.execution().as_str()));
+        match self.cancel_live(uid, named.as_ref(), &request.reason).await? {
+            Some(stopped) => named = named.or_else(|| some_id(stopped.as_str())),
+            None if self.cancel_elsewhere(&known, named.as_ref(), &request.reason).await => {
+                return Ok(self.state(uid).await?.to_wire());
+            }
+            None => {}
         }
         match self.cancel_recorded(uid, named.as_ref(), &request.reason).await {
             // A turn may be about to begin, and that one is meant.
@@ -48,6 +50,14 @@ impl Host {
             done => done?,
         }
         Ok(self.state(uid).await?.to_wire())
+    }
+
+    /// Whether the node that owns the session has stopped the turn there.
+    async fn cancel_elsewhere(&self, state: &SessionState, named: Option<&ExecutionId>, reason: &str) -> bool {
+        let Some(owner) = self.running_elsewhere(state) else { return false };
+        let (session, execution) = (state.uid().clone(), named.cloned());
+        let question = Question::Cancel { session, execution, reason: reason.to_owned() };
+        self.parts.coordinator.ask(owner, question).await.unwrap_or(false)
     }
 
     /// Ends an interrupted turn by its records, under a fence of its own.
@@ -108,7 +118,7 @@ fn some_id(text: &str) -> Option<ExecutionId> {
 }
 
 /// Gives the order to stop and waits for the turn's end.
-async fn stop(live: &LiveTurn, reason: &str) -> Result<(), HostError> {
+pub(super) async fn stop(live: &LiveTurn, reason: &str) -> Result<(), HostError> {
     live.order().give(reason);
     tokio::time::timeout(END_TIMEOUT, live.ended()).await.map_err(|_elapsed| HostError::Busy)
 }

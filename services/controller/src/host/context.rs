@@ -74,6 +74,7 @@ impl Bounds {
         };
         tokio::select! {
             biased;
+            () = self.stop.dispossessed() => Interruption::Dispossessed,
             () = self.stop.given() => Interruption::Canceled,
             () = self.cancelled.cancelled() => Interruption::ClientGone,
             () = self.draining.cancelled() => Interruption::Shutdown,
@@ -112,6 +113,7 @@ impl From<Interruption> for HostError {
             Interruption::ClientGone => Self::Cancelled,
             Interruption::Shutdown => Self::Draining,
             Interruption::Canceled => Self::TurnCanceled,
+            Interruption::Dispossessed => Self::Fenced,
         }
     }
 }

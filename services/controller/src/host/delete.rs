@@ -13,8 +13,7 @@ impl Host {
     /// come to before it stops is finished at its next start, or when the deletion is asked for again.
     ///
     /// # Errors
-    /// [`HostError::Unsupported`] where it is not granted, [`HostError::Busy`] while an operation runs on the session
-    /// here, [`HostError::Draining`] if it is gone and its records are not, or a failed journal.
+    /// [`HostError::Unsupported`] where it is not granted, [`HostError::Busy`] while an operation runs on the session, [`HostError::Draining`] if it is gone and its records are not, or a failed journal.
     pub async fn delete(&self, request: DeleteSessionRequest, call: CallContext) -> Result<Session, HostError> {
         if !self.parts.powers.delete_session {
             return Err(HostError::Unsupported("DeleteSession"));
@@ -26,8 +25,11 @@ impl Host {
     }
 
     async fn run_delete(&self, uid: &SessionUid, note: DeletionNote) -> Result<Session, HostError> {
-        let guard = self.guards.try_take(uid)?;
         let known = self.journal().session(uid).await?;
+        let guard = match &known {
+            Some(state) => self.take(state).await?,
+            None => self.guards.try_take(uid)?,
+        };
         let deletion = self.journal().delete(uid, note).await?;
         if let Some(harness) = known.and_then(|known| self.harnesses().find(known.harness())) {
             stop(&*harness.runtime, uid).await;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use cluster::Coordinator;
 use env::Env;
 use journal::{AppendError, ExecutionId, Journal, Seq, SessionUid, Writer};
 use prost::Message;
@@ -30,6 +31,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// What a turn runs against.
 pub(super) struct Driver<'a> {
     pub(super) journal: &'a Journal,
+    pub(super) coordinator: &'a dyn Coordinator,
     pub(super) env: &'a Env,
     pub(super) models: &'a dyn ModelProvider,
     pub(super) tools: Option<&'a dyn ToolExecutor>,
@@ -123,11 +125,16 @@ impl Driver<'_> {
     }
 
     async fn call_model(&mut self, call: &ModelCall) -> Input {
-        let mut deltas = Deltas { updates: self.updates, execution: &self.execution };
+        let mut deltas = Deltas {
+            updates: self.updates,
+            coordinator: self.coordinator,
+            session: &self.session,
+            execution: &self.execution,
+        };
         match self.models.complete(call, &mut deltas).await {
             Ok(completion) => {
                 if completion.streamed {
-                    self.updates.delta(&self.execution, String::new(), true).await;
+                    deltas.finish().await;
                 }
                 Input::ModelAnswered(completion.message)
             }

@@ -48,7 +48,7 @@ impl Host {
         let route = route(self.harnesses(), state.harness(), &request.harness)?;
         updates.session(&state).await;
 
-        let guard = self.guards.try_take(state.uid())?;
+        let guard = self.take(&state).await?;
         let expected = request.expected_last_seq.map_or(Some(state.last_seq()), Seq::from_wire);
         let state = self.exec_state(state, expected, &request).await?;
         let admitted = admit(&route, &self.standing(&state).await?, &bounds).await?;

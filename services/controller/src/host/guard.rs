@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use journal::{ExecutionId, SessionUid};
+use journal::{ExecutionId, Incarnation, SessionUid};
 
 use super::HostError;
 use super::live::{LiveTurn, StopOrder};
@@ -22,6 +22,8 @@ type Held = HashMap<SessionUid, Option<LiveTurn>>;
 pub(super) struct Guard {
     guards: Guards,
     uid: SessionUid,
+    /// The owner of the session, if it was asked and did not answer.
+    silent: Option<Incarnation>,
 }
 
 impl Guards {
@@ -31,7 +33,7 @@ impl Guards {
             Entry::Occupied(_) => Err(HostError::Busy),
             Entry::Vacant(free) => {
                 free.insert(None);
-                Ok(Guard { guards: self.clone(), uid: uid.clone() })
+                Ok(Guard { guards: self.clone(), uid: uid.clone(), silent: None })
             }
         })
     }
@@ -53,6 +55,16 @@ impl Guards {
 }
 
 impl Guard {
+    /// Notes that the session's owner does not answer.
+    pub(super) fn note_silent(&mut self, owner: Incarnation) {
+        self.silent = Some(owner);
+    }
+
+    /// The owner that did not answer, whom to tell once it is shut out.
+    pub(super) fn silent(&self) -> Option<Incarnation> {
+        self.silent
+    }
+
     /// Makes the turn that the operation runs known to those who may want to stop it. Returns the order to watch.
     pub(super) fn run(&self, execution: ExecutionId) -> StopOrder {
         let turn = LiveTurn::new(execution);

@@ -13,11 +13,13 @@ pub(super) struct LiveTurn {
     ended: CancellationToken,
 }
 
-/// The order to stop a turn for good, which may be given once. Cheap to clone; clones are the same order.
+/// The order to stop a turn: for good, which may be given once, or because its session has another owner. Cheap to clone;
+/// clones are the same order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StopOrder {
     given: CancellationToken,
     reason: Arc<OnceLock<String>>,
+    dispossessed: CancellationToken,
 }
 
 impl LiveTurn {
@@ -46,13 +48,23 @@ impl LiveTurn {
 }
 
 impl StopOrder {
+    /// Stops the turn without a record: it could not append one.
+    pub(super) fn dispossess(&self) {
+        self.dispossessed.cancel();
+    }
+
+    /// Resolves when the session has another owner.
+    pub(super) async fn dispossessed(&self) {
+        self.dispossessed.cancelled().await;
+    }
+
     /// Gives the order; the first reason counts.
     pub(super) fn give(&self, reason: &str) {
         self.reason.get_or_init(|| reason.to_owned());
         self.given.cancel();
     }
 
-    /// Resolves when it is given.
+    /// Resolves when it is given for good.
     pub(super) async fn given(&self) {
         self.given.cancelled().await;
     }

@@ -29,7 +29,7 @@ impl Host {
 
     async fn run_resume(&self, request: ResumeRequest, call: &CallContext) -> Result<Session, HostError> {
         let known = self.session(&request.session).await?;
-        let guard = self.guards.try_take(known.uid())?;
+        let guard = self.take(&known).await?;
         let state = self.state(known.uid()).await?;
         self.resume_guarded(&state, &guard, (call, &self.bounds(call)), &mut Updates::none()).await?;
         Ok(self.state(known.uid()).await?.to_wire())
@@ -45,7 +45,7 @@ impl Host {
         updates: &mut Updates,
     ) -> Result<(), HostError> {
         updates.session(state).await;
-        let guard = self.guards.try_take(state.uid())?;
+        let guard = self.take(state).await?;
         let state = self.state(state.uid()).await?;
         bounds.check()?;
         if request.expected_last_seq.is_some_and(|expected| expected != state.last_seq().to_wire()) {

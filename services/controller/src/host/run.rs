@@ -41,8 +41,12 @@ impl Host {
     pub(super) async fn run_turn(&self, ready: ReadyTurn<'_>, updates: &mut Updates) -> Result<Ended, HostError> {
         let ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, mut writer, mut appended } = ready;
         let bounds = &bounds.stopped_by(guard.run(turn.recorded_id().clone()));
+        if let Some(owner) = guard.silent() {
+            self.parts.coordinator.dispossess(owner, writer.uid());
+        }
         let driver = Driver {
             journal: self.journal(),
+            coordinator: &*self.parts.coordinator,
             env: &self.parts.env,
             models: &*self.parts.models,
             tools: self.parts.tools.as_deref(),

@@ -14,7 +14,7 @@ impl Host {
     pub async fn suspend(&self, request: SuspendRequest) -> Result<Session, HostError> {
         let known = self.session(&request.session).await?;
         let uid = known.uid();
-        let _guard = self.guards.try_take(uid)?;
+        let _guard = self.take(&known).await?;
         let state = self.state(uid).await?;
         let recorded = self.open_gate_harness(&state).await?;
         let route = self.recorded_route(state.harness(), recorded.as_deref()).await?;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use journal::{ExecutionId, SessionState};
+use cluster::{Coordinator, News};
+use journal::{ExecutionId, SessionState, SessionUid};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use wire::exec_update::Update;
@@ -70,17 +71,32 @@ impl Updates {
     }
 }
 
-/// The chunks of one streamed completion, on their way to the client.
+/// The chunks of one streamed completion, on their way to the client and to whoever watches.
 pub(super) struct Deltas<'a> {
     pub(super) updates: &'a mut Updates,
+    pub(super) coordinator: &'a dyn Coordinator,
+    pub(super) session: &'a SessionUid,
     pub(super) execution: &'a ExecutionId,
+}
+
+impl Deltas<'_> {
+    /// Says that the text is whole.
+    pub(super) async fn finish(&mut self) {
+        self.pass(String::new(), true).await;
+    }
+
+    async fn pass(&mut self, chunk: String, done: bool) {
+        let news = News::Delta { execution: self.execution.clone(), text: chunk.clone(), last: done };
+        self.coordinator.tell(self.session, news);
+        self.updates.delta(self.execution, chunk, done).await;
+    }
 }
 
 #[async_trait]
 impl DeltaSink for Deltas<'_> {
     async fn text(&mut self, chunk: String) {
         if !chunk.is_empty() {
-            self.updates.delta(self.execution, chunk, false).await;
+            self.pass(chunk, false).await;
         }
     }
 }

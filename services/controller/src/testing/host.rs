@@ -16,12 +16,17 @@ use wire::exec_update::Update;
 use wire::{Event, EventKind, ExecRequest, Lifecycle, Message, ModelCall, ResumeRequest, Session, SuspendRequest};
 
 use super::runtime::ScriptedRuntime;
+use super::switchboard::Switchboard;
 use crate::ports::{Completion, DeltaSink, HarnessDirectory, HarnessSource, ModelError, ModelProvider, ServedHarness};
 use crate::{CallContext, Host, HostError, HostParts, Powers, TurnLimits};
 
-/// A host, what is behind it, and one session.
+/// A host, what is behind it, and one session. Clones are the same.
+#[derive(Clone)]
 pub(crate) struct World {
     pub(crate) host: Host,
+    /// What ties it to others.
+    pub(crate) board: Switchboard,
+    store: Store,
     pub(crate) journal: Journal,
     pub(crate) runtime: ScriptedRuntime,
     pub(crate) session: SessionUid,
@@ -29,24 +34,18 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let env = Env::seeded(1);
-        let journal = Journal::open(Store::new(Memory::default(), env.clone()), env.clone()).await.unwrap();
-        let runtime = ScriptedRuntime::new();
-        let host = Host::new(HostParts {
-            journal: journal.clone(),
-            env,
-            tasks: Tasks::default(),
-            harnesses: Arc::new(Counter(runtime.clone())),
-            models: Arc::new(NoModel),
-            tools: None,
-            powers: Powers::default(),
-            default_project: "default".into(),
-            history_cache: 64 << 20,
-            turn_limits: TurnLimits { idle_timeout: Duration::from_secs(60), max_events: 1000 },
-        });
+        let store = Store::new(Memory::default(), Env::seeded(1));
+        let board = Switchboard::default();
+        let (host, journal, runtime) = assemble(&store, &board, Env::seeded(1)).await;
         let session = host.create(Session::default()).await.unwrap();
         let session = SessionUid::parse(&session.metadata.unwrap().uid).unwrap();
-        Self { host, journal, runtime, session }
+        Self { host, board, store, journal, runtime, session }
+    }
+
+    /// Another host on the same journal, with a runtime of its own.
+    pub(crate) async fn beside(&self) -> Self {
+        let (host, journal, runtime) = assemble(&self.store, &self.board, Env::seeded(2)).await;
+        Self { host, journal, runtime, ..self.clone() }
     }
 
     /// Runs a turn of a session and returns what its harness said.
@@ -105,6 +104,25 @@ impl World {
     pub(crate) async fn is_unfenced(&self, mut writer: Writer) -> bool {
         self.journal.append(&mut writer, vec![super::events::Of("probe").error()]).await.is_ok()
     }
+}
+
+async fn assemble(store: &Store, board: &Switchboard, env: Env) -> (Host, Journal, ScriptedRuntime) {
+    let journal = Journal::open(store.clone(), env.clone()).await.unwrap();
+    let runtime = ScriptedRuntime::new();
+    let host = Host::new(HostParts {
+        coordinator: Arc::new(board.line(journal.incarnation())),
+        journal: journal.clone(),
+        env,
+        tasks: Tasks::default(),
+        harnesses: Arc::new(Counter(runtime.clone())),
+        models: Arc::new(NoModel),
+        tools: None,
+        powers: Powers { cancel: true, delete_session: true },
+        default_project: "default".into(),
+        history_cache: 64 << 20,
+        turn_limits: TurnLimits { idle_timeout: Duration::from_secs(60), max_events: 1000 },
+    });
+    (host, journal, runtime)
 }
 
 /// A call with this deadline.

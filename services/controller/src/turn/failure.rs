@@ -157,6 +157,9 @@ pub enum Interruption {
     /// It is to end for good: unlike the others this leaves nothing to be resumed.
     #[error("turn was canceled")]
     Canceled,
+    /// Another writer has been minted for its session: like a refused append this records nothing.
+    #[error("session has another owner")]
+    Dispossessed,
 }
 
 impl TurnFailure {

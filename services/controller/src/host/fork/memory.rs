@@ -31,8 +31,8 @@ impl Host {
         if at != parent.last_seq() {
             return Err(InvalidFork::NotHead { at, head: parent.last_seq() }.into());
         }
-        // Suspending the parent would cut off the turn that another caller runs on it here.
-        let guard = self.guards.try_take(parent.uid())?;
+        // Suspending the parent would cut off the turn that another caller runs on it.
+        let guard = self.take(&parent).await?;
         let point = self.standing(&parent).await?.point;
         let snapshot = self.suspend_at(&point, at, &*runtime).await?;
         drop(guard);
