@@ -1,0 +1,10 @@
+//! The stream-session protocol `golem.agent-invocation.v1`: its codec, its values, its tokens and its state machines.
+//!
+//! Nothing here does I/O: bytes and events go in, bytes and actions come out. Every decoder is strict, takes bounded memory
+//! for bounded input, and answers bad input with the protocol's own error code.
+
+mod code;
+pub mod json;
+pub mod limits;
+
+pub use code::{ErrorCode, Refusal};
