@@ -6,5 +6,8 @@
 mod code;
 pub mod json;
 pub mod limits;
+#[cfg(test)]
+mod spec;
+pub mod token;
 
 pub use code::{ErrorCode, Refusal};
