@@ -183,7 +183,7 @@ proptest! {
         let verified = ring.verify::<CursorClaims>(&token, caller).unwrap();
         prop_assert_eq!((&verified.binding, &verified.claims), (&binding, &claims));
 
-        let mut changed = token.clone().into_bytes();
+        let mut changed = token.into_bytes();
         let at = at.index(changed.len());
         changed[at] ^= 1 << bit;
         let changed = String::from_utf8(changed).unwrap();
