@@ -4,6 +4,7 @@ mod parse;
 mod write;
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 use crate::Refusal;
 pub use write::{Writer, canonical};
@@ -16,7 +17,7 @@ pub enum Json<'t> {
     /// `true` or `false`
     Bool(bool),
     /// A number as it is spelt.
-    Number(&'t str),
+    Number(Cow<'t, str>),
     /// A string, unescaped.
     String(Cow<'t, str>),
     /// An array.
@@ -38,6 +39,58 @@ impl<'t> Json<'t> {
     pub fn parse(text: &'t [u8]) -> Result<Self, Refusal> {
         parse::parse(text)
     }
+
+    /// The string, if it is one.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(string) => Some(string),
+            _ => None,
+        }
+    }
+
+    /// The elements, if it is an array.
+    #[must_use]
+    pub fn as_array(&self) -> Option<&[Json<'t>]> {
+        match self {
+            Self::Array(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// The members, if it is an object.
+    #[must_use]
+    pub fn as_object(&self) -> Option<&Members<'t>> {
+        match self {
+            Self::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The boolean, if it is one.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The integer, if it is a number without fraction or exponent, and without a minus before 0, that `T` can hold.
+    #[must_use]
+    pub fn as_integer<T: FromStr>(&self) -> Option<T> {
+        match self {
+            Self::Number(spelling) if spelling != "-0" => spelling.parse().ok(),
+            _ => None,
+        }
+    }
+}
+
+impl<'t> FromIterator<(&'t str, Json<'t>)> for Members<'t> {
+    /// The names must be distinct.
+    fn from_iter<I: IntoIterator<Item = (&'t str, Json<'t>)>>(members: I) -> Self {
+        Self(members.into_iter().map(|(name, value)| (Cow::Borrowed(name), value)).collect())
+    }
 }
 
 impl<'t> Members<'t> {
@@ -45,6 +98,19 @@ impl<'t> Members<'t> {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Json<'t>> {
         self.0.iter().find(|(found, _)| found == name).map(|(_, value)| value)
+    }
+
+    /// Refuses members that are missing or too many.
+    ///
+    /// # Errors
+    /// `malformed-message`.
+    pub fn expect(&self, required: &[&str], optional: &[&str]) -> Result<(), Refusal> {
+        let missing = required.iter().any(|name| self.get(name).is_none());
+        let known = |name: &str| required.contains(&name) || optional.contains(&name);
+        if missing || (self.len() > required.len() && !self.iter().all(|(name, _)| known(name))) {
+            return Err(Refusal::malformed("an object has not the members that it must have"));
+        }
+        Ok(())
     }
 
     /// All of them, in the order in which they came.

@@ -4,6 +4,7 @@
 //! for bounded input, and answers bad input with the protocol's own error code.
 
 mod code;
+pub mod graph;
 pub mod json;
 pub mod limits;
 #[cfg(test)]

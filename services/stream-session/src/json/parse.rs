@@ -32,7 +32,7 @@ impl<'t> Parser<'t> {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'"') => self.string().map(Json::String),
-            Some(b'-' | b'0'..=b'9') => self.number().map(Json::Number),
+            Some(b'-' | b'0'..=b'9') => self.number().map(|spelling| Json::Number(Cow::Borrowed(spelling))),
             Some(b't') => self.word("true", Json::Bool(true)),
             Some(b'f') => self.word("false", Json::Bool(false)),
             Some(b'n') => self.word("null", Json::Null),
