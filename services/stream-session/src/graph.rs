@@ -478,6 +478,17 @@ impl NumberKind {
         }
     }
 
+    /// Bytes of its binary form.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::S8 | Self::U8 => 1,
+            Self::S16 | Self::U16 => 2,
+            Self::S32 | Self::U32 | Self::F32 => 4,
+            Self::S64 | Self::U64 | Self::F64 => 8,
+        }
+    }
+
     /// Reads a kind.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

@@ -6,7 +6,7 @@ mod write;
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use crate::Refusal;
+use crate::{Refusal, limits};
 pub use write::{Writer, canonical};
 
 /// A JSON value. Numbers keep their spelling, since some of it is forbidden in some places.
@@ -37,7 +37,13 @@ impl<'t> Json<'t> {
     /// # Errors
     /// `malformed-message`, or `resource-exhausted` for a text beyond those limits.
     pub fn parse(text: &'t [u8]) -> Result<Self, Refusal> {
-        parse::parse(text)
+        parse::parse(text, limits::DEPTH)
+    }
+
+    /// The same for a text that is no message: a schema of deeply nested values.
+    #[cfg(test)]
+    pub(crate) fn parse_deep(text: &'t str) -> Result<Self, Refusal> {
+        parse::parse(text.as_bytes(), 10 * limits::DEPTH)
     }
 
     /// The string, if it is one.

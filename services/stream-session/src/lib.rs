@@ -4,11 +4,13 @@
 //! for bounded input, and answers bad input with the protocol's own error code.
 
 mod code;
+pub mod field;
 pub mod graph;
 pub mod json;
 pub mod limits;
 #[cfg(test)]
 mod spec;
 pub mod token;
+pub mod value;
 
 pub use code::{ErrorCode, Refusal};

@@ -65,7 +65,6 @@ impl Shape {
 
 fn of_type(of: &Type) -> Value {
     let m = metadata(&of.metadata);
-    let of_box = |of: &Box<Type>| of_type(of);
     match &of.shape {
         Shape::Ref(id) => array([int(1), text(id), m]),
         Shape::Bool => array([int(2), m]),
@@ -92,7 +91,7 @@ fn of_type(of: &Type) -> Value {
         Shape::Map(key, value) => array([int(22), of_type(key), of_type(value), m]),
         Shape::Option(inner) => array([int(23), of_type(inner), m]),
         Shape::Result(arms) => {
-            array([int(24), or_null(arms.ok.as_ref(), of_box), or_null(arms.err.as_ref(), of_box), m])
+            array([int(24), or_null(arms.ok.as_deref(), of_type), or_null(arms.err.as_deref(), of_type), m])
         }
         Shape::Text(TextRestrictions { languages, min_length, max_length, regex }) => {
             let regex = or_null(regex.as_ref(), |pattern| text(pattern.as_str()));
@@ -118,8 +117,8 @@ fn of_type(of: &Type) -> Value {
         Shape::Union(branches) => array([int(32), array(branches.iter().map(branch)), m]),
         Shape::Secret(inner, category) => array([int(33), of_type(inner), or_null(category.as_deref(), text), m]),
         Shape::QuotaToken(name) => array([int(34), or_null(name.as_deref(), text), m]),
-        Shape::Future(inner) => array([int(35), or_null(inner.as_ref(), of_box), m]),
-        Shape::Stream(inner) => array([int(36), or_null(inner.as_ref(), of_box), m]),
+        Shape::Future(inner) => array([int(35), or_null(inner.as_deref(), of_type), m]),
+        Shape::Stream(inner) => array([int(36), or_null(inner.as_deref(), of_type), m]),
         Shape::PermissionCard(polymorphic) => array([int(37), Value::Bool(*polymorphic), m]),
     }
 }

@@ -56,7 +56,7 @@ fn shape(shape: &Shape) -> Vec<Member<'_>> {
         Shape::Binary(restrictions) => one("restrictions", binary_restrictions(restrictions)),
         Shape::Url(restrictions) => one("restrictions", url_restrictions(restrictions)),
         Shape::Result(arms) => {
-            one("spec", object([of_type("ok", arms.ok.as_ref()), of_type("err", arms.err.as_ref())]))
+            one("spec", object([of_type("ok", arms.ok.as_deref()), of_type("err", arms.err.as_deref())]))
         }
         Shape::Path(spec) => one("spec", path_spec(spec)),
         Shape::Quantity(spec) => one("spec", quantity_spec(spec)),
@@ -231,6 +231,6 @@ fn not_empty<'g>(name: &'g str, list: &'g Vec<String>) -> Member<'g> {
     texts(name, Some(list).filter(|list| !list.is_empty()))
 }
 
-fn of_type<'g>(name: &'g str, of: Option<&'g Box<Type>>) -> Member<'g> {
+fn of_type<'g>(name: &'g str, of: Option<&'g Type>) -> Member<'g> {
     of.map(|of| (name, of.to_json()))
 }

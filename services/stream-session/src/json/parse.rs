@@ -9,9 +9,10 @@ use crate::{Refusal, limits};
 /// Objects up to this size are searched for equal names pair by pair.
 const FEW: usize = 8;
 
-pub(super) fn parse(text: &[u8]) -> Result<Json<'_>, Refusal> {
+/// Reads a text of at most `depth` levels below its root.
+pub(super) fn parse(text: &[u8], depth: usize) -> Result<Json<'_>, Refusal> {
     let text = str::from_utf8(text).map_err(|_| Refusal::malformed("text is not UTF-8"))?;
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = Parser { text, at: 0, greatest_depth: depth };
     let value = parser.value(0)?;
     parser.space();
     if parser.at == text.len() { Ok(value) } else { Err(Refusal::malformed("something follows the JSON value")) }
@@ -20,11 +21,12 @@ pub(super) fn parse(text: &[u8]) -> Result<Json<'_>, Refusal> {
 struct Parser<'t> {
     text: &'t str,
     at: usize,
+    greatest_depth: usize,
 }
 
 impl<'t> Parser<'t> {
     fn value(&mut self, depth: usize) -> Result<Json<'t>, Refusal> {
-        if depth > limits::DEPTH {
+        if depth > self.greatest_depth {
             return Err(Refusal::exhausted("JSON is nested too deeply"));
         }
         self.space();
