@@ -1,5 +1,6 @@
 //! Strict JSON (protocol.md section 2): one value, read in one pass into a tree that borrows from the text.
 
+pub(crate) mod members;
 mod parse;
 mod write;
 
@@ -104,6 +105,12 @@ impl<'t> Members<'t> {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Json<'t>> {
         self.0.iter().find(|(found, _)| found == name).map(|(_, value)| value)
+    }
+
+    /// Takes the member of this name out.
+    pub fn take(&mut self, name: &str) -> Option<Json<'t>> {
+        let at = self.0.iter().position(|(found, _)| found == name)?;
+        Some(self.0.swap_remove(at).1)
     }
 
     /// Refuses members that are missing or too many.

@@ -3,11 +3,13 @@
 //! Nothing here does I/O: bytes and events go in, bytes and actions come out. Every decoder is strict, takes bounded memory
 //! for bounded input, and answers bad input with the protocol's own error code.
 
+pub mod binary;
 mod code;
 pub mod field;
 pub mod graph;
 pub mod json;
 pub mod limits;
+pub mod message;
 #[cfg(test)]
 mod spec;
 pub mod token;

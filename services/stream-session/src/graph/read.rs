@@ -1,9 +1,8 @@
 //! Reading graphs and types from JSON, strictly: whatever is wrong is `malformed-message`.
 
-use std::str::FromStr;
-
 use super::*;
 use crate::Refusal;
+use crate::json::members::{boolean, integer, list, many, object, optional, required, string, strings, text, wrong};
 use crate::json::{Json, Members};
 
 impl Graph {
@@ -292,41 +291,6 @@ fn role(json: &Json<'_>) -> Result<SchemaRole, Refusal> {
     }
 }
 
-/// A member that must be there.
-fn required<'j, 't, T>(
-    of: &'j Members<'t>,
-    name: &str,
-    read: impl FnOnce(&'j Json<'t>) -> Result<T, Refusal>,
-) -> Result<T, Refusal> {
-    of.get(name).ok_or_else(wrong).and_then(read)
-}
-
-/// A member that may be there.
-fn optional<'j, 't, T>(
-    of: &'j Members<'t>,
-    name: &str,
-    read: impl FnOnce(&'j Json<'t>) -> Result<T, Refusal>,
-) -> Result<Option<T>, Refusal> {
-    of.get(name).map(read).transpose()
-}
-
-/// A member that is an array.
-fn many<'t, T>(
-    of: &Members<'t>,
-    name: &str,
-    read: impl Fn(&Json<'t>) -> Result<T, Refusal>,
-) -> Result<Vec<T>, Refusal> {
-    required(of, name, |elements| list(elements, read))
-}
-
-fn list<'t, T>(json: &Json<'t>, read: impl Fn(&Json<'t>) -> Result<T, Refusal>) -> Result<Vec<T>, Refusal> {
-    json.as_array().ok_or_else(wrong)?.iter().map(read).collect()
-}
-
-fn strings(json: &Json<'_>) -> Result<Vec<String>, Refusal> {
-    list(json, string)
-}
-
 fn boxed(json: &Json<'_>) -> Result<Box<Type>, Refusal> {
     Type::read(json).map(Box::new)
 }
@@ -336,28 +300,4 @@ fn or_null(json: &Json<'_>) -> Result<Option<Box<Type>>, Refusal> {
         Json::Null => Ok(None),
         json => boxed(json).map(Some),
     }
-}
-
-fn object<'j, 't>(json: &'j Json<'t>) -> Result<&'j Members<'t>, Refusal> {
-    json.as_object().ok_or_else(wrong)
-}
-
-fn text<'j>(json: &'j Json<'_>) -> Result<&'j str, Refusal> {
-    json.as_str().ok_or_else(wrong)
-}
-
-fn string(json: &Json<'_>) -> Result<String, Refusal> {
-    text(json).map(str::to_owned)
-}
-
-fn integer<T: FromStr>(json: &Json<'_>) -> Result<T, Refusal> {
-    json.as_integer().ok_or_else(wrong)
-}
-
-fn boolean(json: &Json<'_>) -> Result<bool, Refusal> {
-    json.as_bool().ok_or_else(wrong)
-}
-
-fn wrong() -> Refusal {
-    Refusal::malformed("a schema graph is not of the form that it must have")
 }

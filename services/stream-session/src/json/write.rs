@@ -69,6 +69,24 @@ impl Writer {
         self.text.push(':');
     }
 
+    /// A member that is a string.
+    pub fn text_member(&mut self, name: &str, text: &str) {
+        self.name(name);
+        self.string(text);
+    }
+
+    /// A member that is a number.
+    pub fn number_member(&mut self, name: &str, number: u32) {
+        self.name(name);
+        self.raw(&number.to_string());
+    }
+
+    /// A member that is true or false.
+    pub fn bool_member(&mut self, name: &str, value: bool) {
+        self.name(name);
+        self.raw(if value { "true" } else { "false" });
+    }
+
     /// A string.
     pub fn string(&mut self, string: &str) {
         self.text.push('"');

@@ -170,7 +170,22 @@ impl Coded for CursorClaims {
 }
 
 impl Role {
-    /// As tokens and mappings write it.
+    /// As mappings write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Output => "output",
+        }
+    }
+
+    /// Reads what mappings write.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Input, Self::Output].into_iter().find(|role| role.as_str() == text)
+    }
+
+    /// As tokens write it.
     #[must_use]
     pub fn byte(self) -> u8 {
         match self {

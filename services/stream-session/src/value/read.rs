@@ -7,6 +7,7 @@ use super::scalar::{self, member, object, only, wrong};
 use super::{Decoded, StreamPolicy, StreamRef, Value};
 use crate::graph::{Arms, Branch, Case, Field, Graph, NumberKind, Shape, Type};
 use crate::json::Json;
+use crate::message::check_token;
 use crate::{ErrorCode, Refusal, field, limits};
 
 impl Value {
@@ -192,7 +193,10 @@ impl<'g> Reader<'g> {
         let text = reference.as_str().filter(|_| name == expected).ok_or_else(wrong)?;
         let reference = match self.policy {
             StreamPolicy::Provisional => StreamRef::Provisional(field::uuid_v4(text).ok_or_else(wrong)?),
-            StreamPolicy::Stable | StreamPolicy::None => StreamRef::Stable(token(text)?),
+            StreamPolicy::Stable | StreamPolicy::None => {
+                check_token(text)?;
+                StreamRef::Stable(text.to_owned())
+            }
         };
         if !self.seen.insert(reference.clone()) {
             return Err(Refusal::new(ErrorCode::StreamAlreadyConsumed, "a stream stands at two places"));
@@ -202,14 +206,6 @@ impl<'g> Reader<'g> {
         }
         self.streams.push((reference.clone(), element));
         Ok(Value::Stream(reference))
-    }
-}
-
-fn token(text: &str) -> Result<String, Refusal> {
-    match text.len() {
-        0 => Err(Refusal::new(ErrorCode::TokenInvalid, "a token is empty")),
-        1..=limits::TOKEN_BYTES => Ok(text.to_owned()),
-        _ => Err(Refusal::exhausted("a token is too long")),
     }
 }
 

@@ -61,13 +61,13 @@ impl Value {
                 to.name("entries");
                 to.array(entries, |to, (key, value)| to.array([key, value], |to, part| part.write(to)));
             }),
-            Self::Enum(case) => object(to, |to| named_number(to, "case", *case)),
+            Self::Enum(case) => object(to, |to| to.number_member("case", *case)),
             Self::Flags(bits) => object(to, |to| {
                 to.name("bits");
                 to.array(bits, |to, bit| bool(to, *bit));
             }),
             Self::Variant { case, payload } => object(to, |to| {
-                named_number(to, "case", *case);
+                to.number_member("case", *case);
                 if let Some(payload) = payload {
                     to.name("payload");
                     payload.write(to);
@@ -99,14 +99,8 @@ fn object(to: &mut Writer, members: impl FnOnce(&mut Writer)) {
 
 fn named_text(to: &mut Writer, name: &str, text: Option<&str>) {
     if let Some(text) = text {
-        to.name(name);
-        to.string(text);
+        to.text_member(name, text);
     }
-}
-
-fn named_number(to: &mut Writer, name: &str, number: u32) {
-    to.name(name);
-    to.raw(&number.to_string());
 }
 
 fn named_parts(to: &mut Writer, name: &str, parts: &[Value]) {
