@@ -7,7 +7,7 @@ use wire::{ExecRequest, ReplayRequest};
 
 /// Appends at least `records` records to a session, many inputs a turn.
 pub async fn grow(api: &mut Api, session: &str, records: usize) {
-    const INPUTS: usize = 5_000;
+    const INPUTS: usize = 25_000;
     let mut left = records;
     while left > 0 {
         let inputs = (0..left.min(INPUTS)).map(|n| text(&format!("input {n}"))).collect();
