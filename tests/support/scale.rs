@@ -9,11 +9,17 @@ pub fn rounds(full: usize) -> usize {
     }
 }
 
-/// The seeds of `full` seeded runs, scaled like [`rounds`]. `TEST_SEED=n` replays one.
+/// The seeds of `full` seeded runs, scaled like [`rounds`]. `TEST_SEED=n` replays one, `TEST_SEED=n..m` runs those from `n`
+/// up to `m`.
+///
+/// # Panics
+/// If `TEST_SEED` is neither.
 #[must_use]
 pub fn seeds(full: usize) -> Vec<u64> {
-    match std::env::var("TEST_SEED").ok().and_then(|seed| seed.parse().ok()) {
-        Some(seed) => vec![seed],
-        None => (0..rounds(full) as u64).collect(),
+    let Ok(chosen) = std::env::var("TEST_SEED") else { return (0..rounds(full) as u64).collect() };
+    let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("TEST_SEED={chosen} is no seed and no range"));
+    match chosen.split_once("..") {
+        Some((first, end)) => (number(first)..number(end)).collect(),
+        None => vec![number(&chosen)],
     }
 }

@@ -11,5 +11,5 @@ mod tasks;
 
 pub use ids::{execution_id, harness_uid, hex_id, request_id, session_uid};
 pub use programs::{Variables, program_environment};
-pub use source::Env;
+pub use source::{Env, VirtualClock};
 pub use tasks::{TaskKind, Tasks};

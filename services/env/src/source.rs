@@ -1,5 +1,6 @@
 //! The source of wall-clock time and randomness.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,8 +17,7 @@ pub struct Env {
 #[derive(Clone)]
 enum Clock {
     System,
-    /// Starts at a fixed instant and advances with tokio's clock, which tests can pause.
-    Virtual(Arc<tokio::time::Instant>),
+    Virtual(VirtualClock),
 }
 
 impl Env {
@@ -31,10 +31,13 @@ impl Env {
     /// comes from `seed`. Must be created inside a tokio runtime.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
-        Self {
-            clock: Clock::Virtual(Arc::new(tokio::time::Instant::now())),
-            rng: Arc::new(Mutex::new(StdRng::seed_from_u64(seed))),
-        }
+        Self::simulated(seed, VirtualClock::new())
+    }
+
+    /// A replayable environment that reads a given clock.
+    #[must_use]
+    pub fn simulated(seed: u64, clock: VirtualClock) -> Self {
+        Self { clock: Clock::Virtual(clock), rng: Arc::new(Mutex::new(StdRng::seed_from_u64(seed))) }
     }
 
     /// Time since the Unix epoch. A clock set before 1970 reads as the epoch.
@@ -43,7 +46,7 @@ impl Env {
         match &self.clock {
             #[allow(clippy::disallowed_methods, reason = "this is the clock module")]
             Clock::System => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
-            Clock::Virtual(start) => VIRTUAL_EPOCH + start.elapsed(),
+            Clock::Virtual(clock) => clock.unix_time(),
         }
     }
 
@@ -71,6 +74,39 @@ impl Env {
     #[must_use]
     pub fn random_u64(&self) -> u64 {
         u64::from_le_bytes(self.random_bytes())
+    }
+}
+
+/// A wall clock that starts at 2023-11-14T22:13:20Z and advances with tokio's clock, which tests can pause. Clones are the
+/// same clock.
+#[derive(Clone)]
+pub struct VirtualClock {
+    start: tokio::time::Instant,
+    set_ahead_by: Arc<AtomicI64>,
+}
+
+impl VirtualClock {
+    /// A clock that starts now. Must be called inside a tokio runtime.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { start: tokio::time::Instant::now(), set_ahead_by: Arc::default() }
+    }
+
+    /// Sets the clock ahead, or back if `seconds` is negative, as an operator or a time service does.
+    pub fn jump(&self, seconds: i64) {
+        self.set_ahead_by.fetch_add(seconds, Ordering::Relaxed);
+    }
+
+    fn unix_time(&self) -> Duration {
+        let ahead = self.set_ahead_by.load(Ordering::Relaxed);
+        let (time, distance) = (VIRTUAL_EPOCH + self.start.elapsed(), Duration::from_secs(ahead.unsigned_abs()));
+        if ahead < 0 { time.saturating_sub(distance) } else { time.saturating_add(distance) }
+    }
+}
+
+impl Default for VirtualClock {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

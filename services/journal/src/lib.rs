@@ -29,6 +29,8 @@ pub use error::{
 pub use fork::NewChild;
 pub use ids::{ExecutionId, Fence, Incarnation, InvalidUid, Seq, SessionUid};
 pub use journal::{Journal, Observer};
+#[cfg(feature = "oracle")]
+pub use projection::oracle;
 pub use projection::{PendingApproval, Projection};
 pub use records::SeqRange;
 pub use registry::{HarnessToken, NewRegistration, Registered, Registration, RegistryChanges, Retirement};

@@ -7,6 +7,8 @@
 
 mod execution;
 mod gate;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
 
 use wire::event::Body;
 use wire::lifecycle::Kind;

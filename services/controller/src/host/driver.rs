@@ -89,6 +89,7 @@ impl Driver<'_> {
     /// A harness that does not stop in time is cut off when its connection is dropped, as one that has failed is.
     async fn stop(&self, connection: &mut LimitedConnection) -> Input {
         tokio::select! {
+            biased;
             stopped = tokio::time::timeout(STOP_TIMEOUT, self.cooperative_stop(connection)) => {
                 let in_time = stopped.is_ok();
                 tracing::info!(session = %self.session, execution = %self.execution, in_time, "turn is canceled");

@@ -18,6 +18,7 @@ impl Registry {
         let stop = tasks.cancelled(TaskKind::Background);
         tasks.spawn("registry", TaskKind::Background, async move {
             tokio::select! {
+                biased;
                 () = stop.cancelled() => {}
                 () = registry.keep_refreshing(period) => {}
             }

@@ -1,5 +1,4 @@
 pub(crate) mod events;
-mod oracle;
 
 use proptest::prelude::*;
 use prost::Message;
@@ -154,6 +153,7 @@ proptest! {
         prop_assert_eq!(projection.latest_fork().get(), expected.latest_fork);
         prop_assert_eq!(projection.latest_execution().map(|id| id.to_string()), expected.latest_execution);
         prop_assert_eq!(projection.latest_execution_ended(), expected.ended);
+        prop_assert_eq!(projection.latest_execution_canceled(), expected.canceled);
         prop_assert_eq!(projection.has_approvals(), expected.has_approvals);
         let pending = projection.pending_approval();
         prop_assert_eq!(pending.map(|p| (p.execution.to_string(), p.tool_call_id, p.request.get())), expected.pending);

@@ -4,7 +4,7 @@ use wire::protobuf::Timestamp;
 use wire::{ApprovalRef, ContentHash, ExecState, ResourceMetadata, Session};
 
 use crate::rows::{Head, SessionRow};
-use crate::{Incarnation, Projection, Seq, SessionUid};
+use crate::{Fence, Incarnation, Projection, Seq, SessionUid};
 
 /// The metadata of a session and its head, read in one transaction.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,12 @@ impl SessionState {
     #[must_use]
     pub fn head_hash(&self) -> Option<&ContentHash> {
         self.head.hash.as_ref()
+    }
+
+    /// The highest fence minted: whoever appends under another one is refused.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        self.head.fence
     }
 
     /// The run of a node that minted the latest fence, if any did.

@@ -1,24 +1,37 @@
-//! What a log amounts to, read from the specification: the whole log at once, without state.
+//! What a log amounts to, read from the specification: the whole log at once, without state. For tests, which compare it
+//! with the projection.
 
 use wire::event::Body;
 use wire::lifecycle::Kind;
 use wire::tool_result::Code;
 use wire::{ComputeState, Event, EventKind, Mediation, ToolCall, ToolResult};
 
-pub(super) struct Facts {
-    pub(super) compute_state: ComputeState,
-    pub(super) latest_fork: u64,
-    pub(super) latest_execution: Option<String>,
-    pub(super) ended: bool,
-    pub(super) has_approvals: bool,
-    /// Execution, call, request.
-    pub(super) pending: Option<(String, String, u64)>,
-    pub(super) receipts: usize,
+/// What a log says of its session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The last recorded transition.
+    pub compute_state: ComputeState,
+    /// Seq of the latest FORK marker; 0 if there is none.
+    pub latest_fork: u64,
+    /// Id of the latest first-seen execution.
+    pub latest_execution: Option<String>,
+    /// Whether that one has an END.
+    pub ended: bool,
+    /// Whether its END says that it was canceled.
+    pub canceled: bool,
+    /// Whether any execution bears approvals.
+    pub has_approvals: bool,
+    /// Execution, call and request of the gate that the session waits at.
+    pub pending: Option<(String, String, u64)>,
+    /// Results of gated calls.
+    pub receipts: usize,
 }
 
 type Record<'a> = (u64, &'a Event);
 
-pub(super) fn read(log: &[Event]) -> Facts {
+/// Reads a whole log.
+#[must_use]
+pub fn read(log: &[Event]) -> Facts {
     let records: Vec<Record> = (1..).zip(log).collect();
     let latest_fork =
         records.iter().filter(|(_, event)| lifecycle(event) == Some(Kind::LifecycleFork)).map(|r| r.0).max();
@@ -32,6 +45,7 @@ pub(super) fn read(log: &[Event]) -> Facts {
         latest_fork,
         latest_execution: latest.map(|group| group[0].1.execution_id.clone()),
         ended: latest.is_some_and(|group| has(group, EventKind::EventEnd)),
+        canceled: latest.and_then(|group| group.iter().rev().find_map(|(_, event)| end(event))) == Some("CANCELED"),
         has_approvals: !bearing.is_empty(),
         pending: latest.filter(|_| all_sound).and_then(|group| pending(group, latest_fork)),
         receipts: groups
@@ -194,6 +208,13 @@ fn gated(event: &Event) -> Option<&ToolCall> {
 fn result(event: &Event) -> Option<&ToolResult> {
     match &event.body {
         Some(Body::Result(result)) => Some(result),
+        _ => None,
+    }
+}
+
+fn end(event: &Event) -> Option<&str> {
+    match &event.body {
+        Some(Body::End(end)) if event.kind() == EventKind::EventEnd => Some(&end.state),
         _ => None,
     }
 }
