@@ -1,9 +1,11 @@
 //! Actors of the black-box suites: nodes as real processes, model servers, harnesses. Every wait has a bound.
 
+mod cable;
 mod command;
 mod cut;
 mod harness_server;
 mod model_server;
+mod nats_server;
 mod node;
 mod operator;
 mod raw_harness;
@@ -16,10 +18,12 @@ mod session;
 mod tool_server;
 pub mod vectors;
 
+pub use cable::Cable;
 pub use command::{Agentctl, Ended};
 pub use cut::cut_after;
 pub use harness_server::HarnessServer;
 pub use model_server::ModelServer;
+pub use nats_server::NatsServer;
 pub use node::{Failpoint, NodeBuilder, NodeProcess};
 pub use operator::{Operator, remote_spec};
 pub use raw_harness::{Acting, Describing, Talk, serve_described, serve_harness, serve_raw};

@@ -5,10 +5,12 @@
 
 mod coordinator;
 mod local;
+mod nats;
 mod news;
 mod node;
 
 pub use coordinator::{Coordinator, NoAnswer, Peer, Question};
 pub use local::Local;
+pub use nats::{Nats, NatsCredentials, NatsProblem, NatsSettings, NatsStatus, NatsTls, NodeInfo};
 pub use news::{Follower, News, Newsroom};
 pub use node::Node;

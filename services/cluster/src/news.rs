@@ -31,19 +31,22 @@ pub enum News {
 /// The followers on this node. Cheap to clone; clones are the same.
 #[derive(Clone, Default)]
 pub struct Newsroom {
-    channels: Arc<Mutex<HashMap<SessionUid, broadcast::Sender<News>>>>,
+    channels: Arc<Mutex<Channels>>,
 }
+
+/// `None` says that some news were lost.
+type Channels = HashMap<SessionUid, broadcast::Sender<Option<News>>>;
 
 /// Hears what is told of one session until dropped.
 pub struct Follower {
-    news: broadcast::Receiver<News>,
+    news: broadcast::Receiver<Option<News>>,
     _desk: Desk,
 }
 
 /// Takes the session's channel away with its last follower.
 struct Desk {
     session: SessionUid,
-    channels: Weak<Mutex<HashMap<SessionUid, broadcast::Sender<News>>>>,
+    channels: Weak<Mutex<Channels>>,
     closed: Box<dyn Fn(&SessionUid) + Send + Sync>,
 }
 
@@ -52,8 +55,22 @@ impl Newsroom {
     pub fn tell(&self, session: &SessionUid, news: News) {
         if let Some(channel) = self.with(|channels| channels.get(session).cloned()) {
             // Followers that have just left need not hear it.
-            let _ = channel.send(news);
+            let _ = channel.send(Some(news));
         }
+    }
+
+    /// Tells every follower on this node that it may have missed something.
+    pub(crate) fn missed(&self) {
+        self.with(|channels| {
+            for channel in channels.values() {
+                let _ = channel.send(None);
+            }
+        });
+    }
+
+    /// The sessions that are followed on this node.
+    pub(crate) fn followed(&self) -> Vec<SessionUid> {
+        self.with(|channels| channels.keys().cloned().collect())
     }
 
     /// Begins to follow a session. Returns whether this is its first follower here; `closed` is called when the last one
@@ -76,7 +93,7 @@ impl Newsroom {
         (Follower { news, _desk: desk }, first)
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut HashMap<SessionUid, broadcast::Sender<News>>) -> T) -> T {
+    fn with<T>(&self, change: impl FnOnce(&mut Channels) -> T) -> T {
         // Inserting and removing cannot leave the map half changed, so a poisoned lock is still good.
         change(&mut self.channels.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -86,7 +103,7 @@ impl Follower {
     /// The next news. `None` if some were lost: the follower reads the journal to know. Cancel safe.
     pub async fn next(&mut self) -> Option<News> {
         match self.news.recv().await {
-            Ok(news) => Some(news),
+            Ok(news) => news,
             Err(RecvError::Lagged(_)) => None,
             // The channel lives as long as its desks do.
             Err(RecvError::Closed) => std::future::pending().await,
@@ -154,5 +171,14 @@ mod tests {
         }
         assert_eq!(follower.next().await, None);
         assert_eq!(follower.next().await, Some(appended(2)));
+    }
+
+    #[tokio::test]
+    async fn every_follower_is_told_when_something_may_have_been_missed() {
+        let room = Newsroom::default();
+        let (session, other) = (SessionUid::parse("sess-1").unwrap(), SessionUid::parse("sess-2").unwrap());
+        let ((mut one, _), (mut two, _)) = (room.follow(&session, |_| {}), room.follow(&other, |_| {}));
+        room.missed();
+        assert_eq!((one.next().await, two.next().await), (None, None));
     }
 }
