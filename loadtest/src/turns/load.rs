@@ -91,7 +91,8 @@ impl Default for Load {
 impl Load {
     /// Loads `target`, then replays every session.
     pub async fn run(&self, target: &Target) -> anyhow::Result<Report> {
-        let connecting = (0..self.connections).map(|_| Client::connect(target.address()));
+        let address = target.address().parse()?;
+        let connecting = (0..self.connections).map(|_| Client::connect(&address));
         let clients = try_join_all(connecting).await?;
 
         let before = Usage::of(target)?;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use client::{Addresses, InvalidAddress};
 use node::cli::dashes;
 use node::config::{Config, Problems};
 
@@ -20,8 +21,8 @@ pub struct Cli {
 /// What every command is told.
 #[derive(Debug)]
 pub struct Common {
-    /// Address of the host; empty: a host in this process.
-    pub server: String,
+    /// Addresses of nodes; none: a host in this process.
+    pub server: Vec<String>,
     /// Form of the output.
     pub output: Format,
     /// The host in this process. Its project is also that of new sessions and listings elsewhere.
@@ -43,9 +44,17 @@ struct Grammar {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Common")]
 struct Flags {
-    /// Address of a host: host:port or unix:path. Without it a host runs in this process, on --journal
-    #[arg(long, global = true, value_name = "ADDRESS", default_value = "", hide_default_value = true)]
-    server: String,
+    /// Address of a node: host:port or unix:path. Several nodes of a cluster are given in one flag, separated by commas, or in
+    /// several; the command goes on at the next when one is lost. Without it a host runs in this process, on --journal
+    #[arg(
+        long,
+        global = true,
+        value_name = "ADDRESS",
+        value_delimiter = ',',
+        env = "AGENTSESSIONS_SERVER",
+        hide_env_values = true
+    )]
+    server: Vec<String>,
 
     /// Form of the output; json is one object per line
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
@@ -68,6 +77,13 @@ pub enum Answer {
     Text(clap::Error),
     /// What is wrong with the values of the host's flags.
     Problems(Problems),
+}
+
+impl Common {
+    /// The nodes to talk to; `None` for a host in this process.
+    pub fn nodes(&self) -> Result<Option<Addresses>, InvalidAddress> {
+        if self.server.is_empty() { Ok(None) } else { self.server.join(",").parse().map(Some) }
+    }
 }
 
 /// Keys of the node's configuration that are flags here too, for the host in this process.
@@ -152,14 +168,21 @@ mod tests {
             ["--server h:1 list --output json", "list -server=h:1 -output json", "-server h:1 -output=json list"];
         for line in lines {
             let common = read(line).unwrap().common;
-            assert_eq!((common.server.as_str(), common.output), ("h:1", Format::Json), "{line}");
+            assert_eq!((common.server, common.output), (vec!["h:1".to_owned()], Format::Json), "{line}");
+        }
+    }
+
+    #[test]
+    fn several_nodes_are_given_in_one_flag_or_in_several() {
+        for line in ["list --server a:1,b:2", "list --server a:1 --server b:2", "--server=a:1,b:2 list"] {
+            assert_eq!(read(line).unwrap().common.server, ["a:1", "b:2"], "{line}");
         }
     }
 
     #[test]
     fn a_host_in_this_process_is_the_default_and_configured_as_a_node_is() {
         let common = read("list").unwrap().common;
-        assert_eq!((common.server.as_str(), common.host), ("", Config::default()));
+        assert_eq!((common.server.len(), common.host), (0, Config::default()));
         let host = read("exec -journal j.db -project p -model m").unwrap().common.host;
         assert_eq!((host.journal.to_str(), &*host.project, &*host.model.name), (Some("j.db"), "p", "m"));
     }

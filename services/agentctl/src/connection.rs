@@ -13,11 +13,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects to the host of `common.server`, or starts one in this process, which only this process can reach.
+    /// Connects to the nodes that `common` names, or starts one in this process, which only this process can reach.
     pub async fn open(common: &Common) -> anyhow::Result<(Self, Client)> {
-        if !common.server.is_empty() {
-            let client = Client::connect(&common.server).await?;
-            return Ok((Self { node: None }, client));
+        if let Some(nodes) = common.nodes()? {
+            return Ok((Self { node: None }, Client::connect(&nodes).await?));
         }
         let (listener, connector) = client::in_process();
         let node = Node::in_process(&common.host, Env::system(), listener).await?;

@@ -1,4 +1,4 @@
-//! Where a host listens.
+//! Where nodes listen.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,9 +6,9 @@ use std::str::FromStr;
 use thiserror::Error;
 use tonic::transport::{Channel, Endpoint};
 
-use crate::{ConnectError, Options};
+use crate::Options;
 
-/// The address of a host: `host:port`, `http://host:port`, `unix:path` or `unix:///absolute/path`.
+/// The address of a node: `host:port`, `http://host:port`, `unix:path` or `unix:///absolute/path`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(Kind);
 
@@ -30,9 +30,13 @@ pub struct InvalidAddress {
 
 impl Address {
     /// A connection to whatever listens here.
-    pub(crate) async fn connect(self, options: &Options) -> Result<Channel, ConnectError> {
-        let connected = async { self.endpoint(options)?.connect().await };
-        connected.await.map_err(|source| ConnectError::Unreachable { address: self, source })
+    pub(crate) async fn connect(&self, options: &Options) -> Result<Channel, tonic::transport::Error> {
+        self.endpoint(options)?.connect().await
+    }
+
+    /// A connection that is established when it is needed.
+    pub(crate) fn connect_lazily(&self, options: &Options) -> Result<Channel, tonic::transport::Error> {
+        Ok(self.endpoint(options)?.connect_lazy())
     }
 
     /// How the transport reaches this address.
@@ -42,6 +46,39 @@ impl Address {
             Kind::Unix(path) => format!("unix:{path}"),
         };
         Ok(options.tune(Endpoint::from_shared(uri)?))
+    }
+}
+
+/// The addresses of nodes on one journal, separated by commas in their text; at least one. A client tries them in this
+/// order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addresses(Vec<Address>);
+
+impl Addresses {
+    /// Each of them, once.
+    pub fn iter(&self) -> impl Iterator<Item = &Address> {
+        self.0.iter()
+    }
+}
+
+impl From<Address> for Addresses {
+    fn from(address: Address) -> Self {
+        Self(vec![address])
+    }
+}
+
+impl FromStr for Addresses {
+    type Err = InvalidAddress;
+
+    fn from_str(text: &str) -> Result<Self, InvalidAddress> {
+        let mut addresses = Vec::new();
+        for address in text.split(',') {
+            let address = address.trim().parse()?;
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        Ok(Self(addresses))
     }
 }
 
@@ -111,6 +148,16 @@ mod tests {
             let address: Address = text.parse().unwrap();
             assert_eq!(address.to_string(), shown);
             assert!(address.endpoint(&Options::default()).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn several_addresses_are_separated_by_commas_and_kept_in_order_without_repetition() {
+        let addresses: Addresses = "b:2, a:1,unix:x.sock,b:2".parse().unwrap();
+        let shown: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["b:2", "a:1", "unix:x.sock"]);
+        for text in ["", "a:1,", ",a:1", "a:1,,b:2"] {
+            assert!(text.parse::<Addresses>().is_err(), "{text}");
         }
     }
 

@@ -1,22 +1,35 @@
-//! What every call has: a request id and a bound.
+//! What every call has: a node, a request id, a bound, and a rule for making it again.
 
 use std::future::Future;
+use std::time::Duration;
 
 use env::Env;
+use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
+use crate::nodes::{Node, Nodes};
+use crate::retry::{Attempts, Repeat};
 use crate::{Error, Options};
 
 /// Makes the calls of a client.
 #[derive(Clone)]
 pub(crate) struct Caller {
+    nodes: Nodes,
     env: Env,
     options: Options,
 }
 
 impl Caller {
-    pub(crate) fn new(options: Options) -> Self {
-        Self { env: Env::system(), options }
+    pub(crate) fn new(nodes: Nodes, options: Options) -> Self {
+        Self { nodes, env: Env::system(), options }
+    }
+
+    pub(crate) fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    pub(crate) fn env(&self) -> &Env {
+        &self.env
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -32,21 +45,69 @@ impl Caller {
         (request, id)
     }
 
-    /// An unary call that must be answered within the bound.
-    pub(crate) async fn bounded<Q, A, F>(&self, message: Q, call: impl FnOnce(Request<Q>) -> F) -> Result<A, Error>
+    /// An unary call, each attempt of which must be answered within the bound of a call.
+    pub(crate) async fn bounded<Q: Clone, A, F>(
+        &self,
+        repeat: Repeat,
+        message: Q,
+        call: impl Fn(Channel, Request<Q>) -> F,
+    ) -> Result<A, Error>
     where
         F: Future<Output = Result<Response<A>, Status>>,
     {
-        let bound = self.options.call_timeout;
-        let (request, id) = self.request(message);
-        match tokio::time::timeout(bound, call(request)).await {
-            Ok(answered) => answer(answered, &id),
-            Err(_) => Err(Error::no_answer(bound, &id)),
+        self.unary(repeat, self.options.call_timeout, message, call).await
+    }
+
+    /// An unary call, each attempt of which may take as long as it takes.
+    pub(crate) async fn unbounded<Q: Clone, A, F>(
+        &self,
+        repeat: Repeat,
+        message: Q,
+        call: impl Fn(Channel, Request<Q>) -> F,
+    ) -> Result<A, Error>
+    where
+        F: Future<Output = Result<Response<A>, Status>>,
+    {
+        self.unary(repeat, Duration::MAX, message, call).await
+    }
+
+    async fn unary<Q: Clone, A, F>(
+        &self,
+        repeat: Repeat,
+        bound: Duration,
+        message: Q,
+        call: impl Fn(Channel, Request<Q>) -> F,
+    ) -> Result<A, Error>
+    where
+        F: Future<Output = Result<Response<A>, Status>>,
+    {
+        let mut attempts = Attempts::new(repeat);
+        loop {
+            let node = self.nodes.chosen();
+            match self.once(&node, bound, message.clone(), &call).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => attempts.after(error, &self.options.retry, &self.env).await?,
+            }
         }
     }
-}
 
-/// What an unary call answered.
-pub(crate) fn answer<A>(answered: Result<Response<A>, Status>, request_id: &str) -> Result<A, Error> {
-    answered.map(Response::into_inner).map_err(|status| Error::from_status(&status, request_id))
+    /// One attempt at `node`, which is given up if it turns out to be of no use.
+    pub(crate) async fn once<Q, A, F>(
+        &self,
+        node: &Node,
+        bound: Duration,
+        message: Q,
+        call: impl FnOnce(Channel, Request<Q>) -> F,
+    ) -> Result<A, Error>
+    where
+        F: Future<Output = Result<Response<A>, Status>>,
+    {
+        let (request, id) = self.request(message);
+        let answered = tokio::time::timeout(bound, call(node.channel(), request)).await;
+        let answer = match answered {
+            Ok(answer) => answer.map(Response::into_inner).map_err(|status| Error::from_status(&status, &id)),
+            Err(_) => Err(Error::no_answer(bound, &id)),
+        };
+        answer.inspect_err(|error| self.nodes.heard(node, error))
+    }
 }

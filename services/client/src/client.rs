@@ -10,70 +10,63 @@ use wire::{
     ForkRequest, GetSessionRequest, ListSessionsRequest, ListSessionsResponse, ResumeRequest, Session, SuspendRequest,
 };
 
-use crate::call::{Caller, answer};
-use crate::retry::repeat;
+use crate::call::Caller;
+use crate::nodes::Nodes;
+use crate::retry::Repeat;
 use crate::{
-    Address, ConnectError, Connector, Error, Exec, MAX_MESSAGE_BYTES, Options, Replay, SeqRange, SessionPages,
+    Addresses, ConnectError, Connector, Error, Exec, MAX_MESSAGE_BYTES, Options, Replay, SeqRange, SessionPages,
 };
 
-/// A connection to a host. Cheap to clone; clones share the connection. It is re-established by itself.
+/// The nodes on a journal, any of which serves any session. Cheap to clone; clones share the connections. They are
+/// re-established by themselves.
 #[derive(Clone)]
 pub struct Client {
-    sessions: SessionsClient<Channel>,
     caller: Caller,
 }
 
 impl Client {
-    /// Connects to `address`, see [`Address`].
+    /// Connects to the first of `addresses` that answers. When it is lost, calls go on at the next one.
     ///
     /// # Errors
     /// [`ConnectError`].
-    pub async fn connect(address: &str) -> Result<Self, ConnectError> {
-        Self::connect_with(address, Options::default()).await
+    pub async fn connect(addresses: &Addresses) -> Result<Self, ConnectError> {
+        Self::connect_with(addresses, Options::default()).await
     }
 
-    /// Connects to `address` with other bounds than the default ones.
+    /// Connects with other bounds than the default ones.
     ///
     /// # Errors
     /// [`ConnectError`].
-    pub async fn connect_with(address: &str, options: Options) -> Result<Self, ConnectError> {
-        let address: Address = address.parse()?;
-        Ok(Self::new(address.connect(&options).await?, options))
+    pub async fn connect_with(addresses: &Addresses, options: Options) -> Result<Self, ConnectError> {
+        let nodes = Nodes::connect(addresses, &options).await?;
+        Ok(Self { caller: Caller::new(nodes, options) })
     }
 
     /// Connects to the host at the other end of [`crate::in_process`].
     #[must_use]
     pub fn in_process(connector: Connector) -> Self {
         let options = Options::default();
-        Self::new(connector.channel(&options), options)
+        let nodes = Nodes::single("the host in this process", connector.channel(&options));
+        Self { caller: Caller::new(nodes, options) }
     }
 
-    fn new(channel: Channel, options: Options) -> Self {
-        let sessions = SessionsClient::new(channel)
-            .max_decoding_message_size(MAX_MESSAGE_BYTES)
-            .max_encoding_message_size(MAX_MESSAGE_BYTES);
-        Self { sessions, caller: Caller::new(options) }
-    }
-
-    /// Creates a session. The host reads project, name, harness, model, labels, annotations, origin and identity.
+    /// Creates a session. The host reads project, name, harness, model, labels, annotations, origin and identity. Made again
+    /// only where no node has begun it.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn create(&self, session: Session) -> Result<Session, Error> {
         let request = CreateSessionRequest { session: Some(session) };
-        self.bounded(request, async |mut sessions, request| sessions.create_session(request).await).await
+        self.call(Repeat::Unheard, request, async |mut sessions, request| sessions.create_session(request).await).await
     }
 
-    /// Reads a session. Repeated when the connection breaks.
+    /// Reads a session.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn get(&self, uid: &str) -> Result<Session, Error> {
-        repeat(&self.options().retry, || {
-            let request = GetSessionRequest { uid: uid.to_owned() };
-            self.bounded(request, async |mut sessions, request| sessions.get_session(request).await)
-        })
-        .await
+        let request = GetSessionRequest { uid: uid.to_owned() };
+        self.call(Repeat::Always, request, async |mut sessions, request| sessions.get_session(request).await).await
     }
 
     /// All sessions of `project` (empty: the host's default project), newest first, read page by page.
@@ -88,15 +81,13 @@ impl Client {
         SessionPages::new(self.clone(), project, true)
     }
 
-    /// One page of a listing. Repeated when the connection breaks.
+    /// One page of a listing.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn list_page(&self, request: &ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
-        repeat(&self.options().retry, || {
-            self.bounded(request.clone(), async |mut sessions, request| sessions.list_sessions(request).await)
-        })
-        .await
+        let request = request.clone();
+        self.call(Repeat::Always, request, async |mut sessions, request| sessions.list_sessions(request).await).await
     }
 
     /// Runs a turn; on a session that it creates first if the request names none.
@@ -104,8 +95,8 @@ impl Client {
     /// # Errors
     /// [`Error`], if the host refuses before its first frame.
     pub async fn exec(&self, request: ExecRequest) -> Result<Exec, Error> {
-        let (request, id) = self.request(request);
-        match self.sessions.clone().exec(request).await {
+        let (request, id) = self.caller.request(request);
+        match sessions(self.caller.nodes().chosen().channel()).exec(request).await {
             Ok(updates) => Ok(Exec::new(updates.into_inner(), id)),
             Err(status) => Err(Error::from_status(&status, &id)),
         }
@@ -117,81 +108,84 @@ impl Client {
         Replay::new(self.clone(), session, range)
     }
 
-    /// Decides a pending approval.
+    /// Decides a pending approval. Made again when its node is lost: a recorded decision answers an equal one.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn approve(&self, request: ApproveRequest) -> Result<ApproveResponse, Error> {
-        self.bounded(request, async |mut sessions, request| sessions.approve(request).await).await
+        self.call(Repeat::Always, request, async |mut sessions, request| sessions.approve(request).await).await
     }
 
-    /// Suspends a session.
+    /// Suspends a session. Made again when its node is lost: at worst the log then has the marker twice.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn suspend(&self, uid: &str) -> Result<Session, Error> {
         let request = SuspendRequest { session: uid.to_owned() };
-        self.bounded(request, async |mut sessions, request| sessions.suspend(request).await).await
+        self.call(Repeat::Always, request, async |mut sessions, request| sessions.suspend(request).await).await
     }
 
-    /// Finishes an interrupted turn, if there is one, and marks the session live. Waits for the turn.
+    /// Finishes an interrupted turn, if there is one, and marks the session live. Waits for the turn. Made again when its node
+    /// is lost: what the first attempt has recorded is served from the log.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn resume(&self, uid: &str) -> Result<Session, Error> {
-        let (request, id) = self.request(ResumeRequest { session: uid.to_owned(), ..Default::default() });
-        answer(self.sessions.clone().resume(request).await, &id)
+        let request = ResumeRequest { session: uid.to_owned(), ..Default::default() };
+        let call = async |channel, request| sessions(channel).resume(request).await;
+        self.caller.unbounded(Repeat::Always, request, call).await
     }
 
-    /// Forks a session; the children come in the order of the request's names.
+    /// Forks a session; the children come in the order of the request's names. Made again only where no node has begun it.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn fork(&self, request: ForkRequest) -> Result<Vec<Session>, Error> {
-        let forked = self.bounded(request, async |mut sessions, request| sessions.fork(request).await).await?;
+        let call = async |mut sessions: SessionsClient<Channel>, request| sessions.fork(request).await;
+        let forked = self.call(Repeat::Unheard, request, call).await?;
         Ok(forked.children)
     }
 
     /// Deletes a session and answers with what is left of it. Hosts that do not grant it answer UNIMPLEMENTED. One that
-    /// takes longer than the bound of a call goes on; repeating it tells when it is done.
+    /// takes longer than the bound of a call goes on; repeating it tells when it is done. Made again when its node is lost.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn delete(&self, request: DeleteSessionRequest) -> Result<Session, Error> {
-        self.bounded(request, async |mut sessions, request| sessions.delete_session(request).await).await
+        self.call(Repeat::Always, request, async |mut sessions, request| sessions.delete_session(request).await).await
     }
 
     /// Ends a turn for good, whether it runs or was interrupted; the last one, if the request names none. Hosts that do
-    /// not grant it answer UNIMPLEMENTED.
+    /// not grant it answer UNIMPLEMENTED. Made again when its node is lost, if the request names the turn: the last one may
+    /// be another by then.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn cancel(&self, request: CancelRequest) -> Result<Session, Error> {
-        self.bounded(request, async |mut sessions, request| sessions.cancel(request).await).await
+        let repeat = if request.execution_id.is_empty() { Repeat::Unheard } else { Repeat::Always };
+        self.call(repeat, request, async |mut sessions, request| sessions.cancel(request).await).await
     }
 
-    pub(crate) fn sessions(&self) -> SessionsClient<Channel> {
-        self.sessions.clone()
-    }
-
-    pub(crate) fn options(&self) -> &Options {
-        self.caller.options()
-    }
-
-    /// Wraps a message with a fresh request id.
-    pub(crate) fn request<T>(&self, message: T) -> (Request<T>, String) {
-        self.caller.request(message)
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// An unary call that must be answered within the bound.
-    async fn bounded<Q, A, F>(
+    async fn call<Q: Clone, A, F>(
         &self,
+        repeat: Repeat,
         message: Q,
-        call: impl FnOnce(SessionsClient<Channel>, Request<Q>) -> F,
+        call: impl Fn(SessionsClient<Channel>, Request<Q>) -> F,
     ) -> Result<A, Error>
     where
         F: Future<Output = Result<Response<A>, Status>>,
     {
-        self.caller.bounded(message, |request| call(self.sessions.clone(), request)).await
+        self.caller.bounded(repeat, message, |channel, request| call(sessions(channel), request)).await
     }
+}
+
+pub(crate) fn sessions(channel: Channel) -> SessionsClient<Channel> {
+    SessionsClient::new(channel)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES)
 }

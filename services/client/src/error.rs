@@ -5,7 +5,7 @@ use std::error::Error as _;
 use thiserror::Error;
 use tonic::{Code, Status};
 
-use crate::{Address, InvalidAddress};
+use crate::Address;
 
 /// A failed call: `CODE_NAME: message`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -15,6 +15,8 @@ pub struct Error {
     message: String,
     request_id: String,
     origin: Origin,
+    /// There was no connection to send anything on.
+    unconnected: bool,
 }
 
 /// Who says that the call failed.
@@ -60,10 +62,22 @@ impl Error {
         }
     }
 
+    /// Whether no node has begun what was asked for: there was no connection, or the node has refused.
+    #[must_use]
+    pub fn is_unheard(&self) -> bool {
+        self.unconnected || (self.origin == Origin::Host && self.code == Code::Unavailable)
+    }
+
     pub(crate) fn from_status(status: &Status, request_id: &str) -> Self {
         // The transport keeps the cause of every status that it makes up itself; one read from the wire has none.
         let origin = if status.source().is_some() { Origin::Transport } else { Origin::Host };
-        Self { code: status.code(), message: message(status, origin), request_id: request_id.to_owned(), origin }
+        Self {
+            code: status.code(),
+            message: message(status, origin),
+            request_id: request_id.to_owned(),
+            origin,
+            unconnected: causes(status.source()).any(|cause| cause.is::<tonic::ConnectError>()),
+        }
     }
 
     pub(crate) fn no_answer(bound: std::time::Duration, request_id: &str) -> Self {
@@ -72,18 +86,14 @@ impl Error {
             message: format!("no answer within {} s", bound.as_secs_f32()),
             request_id: request_id.to_owned(),
             origin: Origin::Transport,
+            unconnected: false,
         }
     }
 }
 
 /// The status text, with the root cause of a broken connection, which the transport leaves out of it.
 fn message(status: &Status, origin: Origin) -> String {
-    let mut root: Option<&dyn std::error::Error> = None;
-    let mut next = (origin == Origin::Transport).then(|| status.source()).flatten();
-    while let Some(cause) = next {
-        root = Some(cause);
-        next = cause.source();
-    }
+    let root = if origin == Origin::Transport { causes(status.source()).last() } else { None };
     match root.map(ToString::to_string) {
         None if status.message().is_empty() && status.code() == Code::Unimplemented => {
             "the service at this address does not know this call".to_owned()
@@ -93,28 +103,29 @@ fn message(status: &Status, origin: Origin) -> String {
     }
 }
 
-/// No connection to a host.
+fn causes<'a>(outermost: Option<&'a (dyn std::error::Error + 'static)>) -> impl Iterator<Item = Cause<'a>> {
+    std::iter::successors(outermost, |cause: &Cause<'a>| (*cause).source())
+}
+
+type Cause<'a> = &'a (dyn std::error::Error + 'static);
+
+/// Nothing answers at any of the addresses.
 #[derive(Debug, Error)]
-pub enum ConnectError {
-    /// The address cannot be used.
-    #[error(transparent)]
-    Address(#[from] InvalidAddress),
-    /// Nothing answers there.
-    #[error("no connection to {address}: {}", root_cause(.source))]
-    Unreachable {
-        /// Where.
-        address: Address,
-        /// Why.
-        source: tonic::transport::Error,
-    },
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct ConnectError(pub Vec<NoConnection>);
+
+/// Nothing answers at an address.
+#[derive(Debug, Error)]
+#[error("no connection to {address}: {}", root_cause(source))]
+pub struct NoConnection {
+    /// Where.
+    pub address: Address,
+    /// Why.
+    pub source: tonic::transport::Error,
 }
 
 fn root_cause(error: &tonic::transport::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
+    causes(Some(error)).last().map_or_else(String::new, ToString::to_string)
 }
 
 /// The name of a code in the gRPC documents, as in `FAILED_PRECONDITION`.

@@ -2,9 +2,9 @@
 //! method.
 //!
 //! It promises message sizes that fit real histories, a request id on every call (also in every error), an unary call
-//! that ends within a bound, and replays and listings that go on where they were when a connection breaks. It does not
-//! repeat a call that changes anything: whether to try again is the caller's decision, with `expected_last_seq` as the
-//! means to do it safely.
+//! that ends within a bound, and one view of a cluster: a client knows the addresses of several nodes, stays with one until
+//! it fails, and then goes on at the next. Replays and listings go on where they were, and calls that may be made twice are
+//! made again. A call that must be made once (create, fork) is made again only where no node has begun it.
 
 mod address;
 mod call;
@@ -12,15 +12,16 @@ mod client;
 mod error;
 mod exec;
 mod in_process;
+mod nodes;
 mod options;
 mod pages;
 mod registry;
 mod replay;
 mod retry;
 
-pub use address::{Address, InvalidAddress};
+pub use address::{Address, Addresses, InvalidAddress};
 pub use client::Client;
-pub use error::{ConnectError, Error, Origin, code_name};
+pub use error::{ConnectError, Error, NoConnection, Origin, code_name};
 pub use exec::{Exec, Update};
 pub use in_process::{Connector, Listener, in_process};
 pub use options::Options;

@@ -16,7 +16,7 @@ pub struct Options {
     pub call_timeout: Duration,
     /// A peer that is silent for this long is pinged, and given the same time to answer.
     pub keepalive: Duration,
-    /// What a replay or a listing does when the connection breaks.
+    /// What a call does whose node is lost.
     pub retry: Retry,
 }
 
@@ -25,7 +25,7 @@ impl Default for Options {
         Self {
             connect_timeout: Duration::from_secs(10),
             call_timeout: Duration::from_secs(60),
-            keepalive: Duration::from_secs(20),
+            keepalive: Duration::from_secs(10),
             retry: Retry::default(),
         }
     }

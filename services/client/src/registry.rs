@@ -1,8 +1,10 @@
 //! The harness registry, for operators.
 
+use std::future::Future;
 use std::vec;
 
 use tonic::transport::Channel;
+use tonic::{Request, Response, Status};
 use wire::harness_registry_client::HarnessRegistryClient;
 use wire::{
     GetHarnessRequest, HarnessRegistration, HarnessSpec, ListHarnessesRequest, ListHarnessesResponse,
@@ -10,60 +12,51 @@ use wire::{
 };
 
 use crate::call::Caller;
-use crate::retry::repeat;
-use crate::{Address, ConnectError, Error, MAX_MESSAGE_BYTES, Options};
+use crate::nodes::Nodes;
+use crate::retry::Repeat;
+use crate::{Addresses, ConnectError, Error, MAX_MESSAGE_BYTES, Options};
 
-/// A connection to the registry listener of a host. Cheap to clone; clones share the connection. It is re-established by
-/// itself.
+/// The registry listeners of some nodes. Cheap to clone; clones share the connections. They are re-established by
+/// themselves. Every call is repeated, at the next node, when its node is lost: none does harm if it is made twice.
 #[derive(Clone)]
 pub struct Registry {
-    harnesses: HarnessRegistryClient<Channel>,
     caller: Caller,
 }
 
 impl Registry {
-    /// Connects to `address`, see [`Address`].
+    /// Connects to the first of `addresses` that answers.
     ///
     /// # Errors
     /// [`ConnectError`].
-    pub async fn connect(address: &str) -> Result<Self, ConnectError> {
-        Self::connect_with(address, Options::default()).await
+    pub async fn connect(addresses: &Addresses) -> Result<Self, ConnectError> {
+        Self::connect_with(addresses, Options::default()).await
     }
 
-    /// Connects to `address` with other bounds than the default ones.
+    /// Connects with other bounds than the default ones.
     ///
     /// # Errors
     /// [`ConnectError`].
-    pub async fn connect_with(address: &str, options: Options) -> Result<Self, ConnectError> {
-        let address: Address = address.parse()?;
-        let harnesses = HarnessRegistryClient::new(address.connect(&options).await?)
-            .max_decoding_message_size(MAX_MESSAGE_BYTES)
-            .max_encoding_message_size(MAX_MESSAGE_BYTES);
-        Ok(Self { harnesses, caller: Caller::new(options) })
+    pub async fn connect_with(addresses: &Addresses, options: Options) -> Result<Self, ConnectError> {
+        let nodes = Nodes::connect(addresses, &options).await?;
+        Ok(Self { caller: Caller::new(nodes, options) })
     }
 
-    /// Registers a harness, or brings a retired one back. Registering again what is registered changes nothing, so a call
-    /// whose outcome is not known may be repeated.
+    /// Registers a harness, or brings a retired one back. Registering again what is registered changes nothing.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn register(&self, name: &str, spec: HarnessSpec) -> Result<RegisterHarnessResponse, Error> {
         let request = RegisterHarnessRequest { name: name.to_owned(), spec: Some(spec) };
-        let mut harnesses = self.harnesses.clone();
-        self.caller.bounded(request, async |request| harnesses.register_harness(request).await).await
+        self.call(request, async |mut harnesses, request| harnesses.register_harness(request).await).await
     }
 
-    /// Reads a harness; with `observe` together with what it says about itself. Repeated when the connection breaks.
+    /// Reads a harness; with `observe` together with what it says about itself.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn get(&self, name: &str, observe: bool) -> Result<HarnessRegistration, Error> {
-        repeat(&self.caller.options().retry, || {
-            let request = GetHarnessRequest { name: name.to_owned(), observe };
-            let mut harnesses = self.harnesses.clone();
-            self.caller.bounded(request, async move |request| harnesses.get_harness(request).await)
-        })
-        .await
+        let request = GetHarnessRequest { name: name.to_owned(), observe };
+        self.call(request, async |mut harnesses, request| harnesses.get_harness(request).await).await
     }
 
     /// All harnesses by name, read page by page. A `page_size` of 0 leaves it to the host.
@@ -73,28 +66,40 @@ impl Registry {
         HarnessPages { registry: self.clone(), page: Vec::new().into_iter(), next: Some(first) }
     }
 
-    /// One page of a listing. Repeated when the connection breaks.
+    /// One page of a listing.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn list_page(&self, request: &ListHarnessesRequest) -> Result<ListHarnessesResponse, Error> {
-        repeat(&self.caller.options().retry, || {
-            let mut harnesses = self.harnesses.clone();
-            self.caller.bounded(request.clone(), async move |request| harnesses.list_harnesses(request).await)
-        })
-        .await
+        let request = request.clone();
+        self.call(request, async |mut harnesses, request| harnesses.list_harnesses(request).await).await
     }
 
-    /// Stops new sessions on a harness. Retiring again changes nothing, so a call whose outcome is not known may be
-    /// repeated.
+    /// Stops new sessions on a harness. Retiring again changes nothing.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn retire(&self, name: &str, reason: &str) -> Result<HarnessRegistration, Error> {
         let request = RetireHarnessRequest { name: name.to_owned(), reason: reason.to_owned() };
-        let mut harnesses = self.harnesses.clone();
-        self.caller.bounded(request, async |request| harnesses.retire_harness(request).await).await
+        self.call(request, async |mut harnesses, request| harnesses.retire_harness(request).await).await
     }
+
+    async fn call<Q: Clone, A, F>(
+        &self,
+        message: Q,
+        call: impl Fn(HarnessRegistryClient<Channel>, Request<Q>) -> F,
+    ) -> Result<A, Error>
+    where
+        F: Future<Output = Result<Response<A>, Status>>,
+    {
+        self.caller.bounded(Repeat::Always, message, |channel, request| call(harnesses(channel), request)).await
+    }
+}
+
+fn harnesses(channel: Channel) -> HarnessRegistryClient<Channel> {
+    HarnessRegistryClient::new(channel)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES)
 }
 
 /// All harnesses, by name. The next page is asked for when the last one has been taken.

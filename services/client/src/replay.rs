@@ -4,7 +4,9 @@ use futures::Stream;
 use tonic::Streaming;
 use wire::{LogRecord, ReplayRequest};
 
-use crate::retry::Attempts;
+use crate::client::sessions;
+use crate::nodes::Node;
+use crate::retry::{Attempts, Repeat};
 use crate::{Client, Error};
 
 /// Which records of a session.
@@ -21,8 +23,8 @@ impl SeqRange {
     pub const ALL: Self = Self { from: 1, to: 0 };
 }
 
-/// A replay. When the connection breaks it goes on at its cursor, on a new connection, under the client's
-/// [`crate::Retry`]; each record that arrives is progress.
+/// A replay. When its node is lost it goes on at its cursor, at the next one, under the client's [`crate::Retry`]; each
+/// record that arrives is progress.
 pub struct Replay {
     client: Client,
     session: String,
@@ -35,6 +37,7 @@ pub struct Replay {
 
 struct OpenStream {
     records: Streaming<LogRecord>,
+    node: Node,
     request_id: String,
 }
 
@@ -46,7 +49,7 @@ impl Replay {
             cursor: range.from.max(1),
             to: range.to,
             open: None,
-            attempts: Attempts::default(),
+            attempts: Attempts::new(Repeat::Always),
             ended: false,
         }
     }
@@ -73,8 +76,8 @@ impl Replay {
                 Ok(None) => self.ended = true,
                 Err(error) => {
                     self.open = None;
-                    let retry = self.client.options().retry.clone();
-                    self.attempts.after(error, &retry).await?;
+                    let caller = self.client.caller();
+                    self.attempts.after(error, &caller.options().retry, caller.env()).await?;
                 }
             }
         }
@@ -98,16 +101,26 @@ impl Replay {
             Some(open) => open,
             closed => closed.insert(OpenStream::open(&self.client, &self.session, self.cursor, self.to).await?),
         };
-        open.records.message().await.map_err(|status| Error::from_status(&status, &open.request_id))
+        open.records.message().await.map_err(|status| {
+            let error = Error::from_status(&status, &open.request_id);
+            self.client.caller().nodes().heard(&open.node, &error);
+            error
+        })
     }
 }
 
 impl OpenStream {
     async fn open(client: &Client, session: &str, from_seq: i64, to_seq: i64) -> Result<Self, Error> {
-        let (request, request_id) = client.request(ReplayRequest { session: session.to_owned(), from_seq, to_seq });
-        match client.sessions().replay(request).await {
-            Ok(records) => Ok(Self { records: records.into_inner(), request_id }),
-            Err(status) => Err(Error::from_status(&status, &request_id)),
+        let caller = client.caller();
+        let node = caller.nodes().chosen();
+        let (request, request_id) = caller.request(ReplayRequest { session: session.to_owned(), from_seq, to_seq });
+        match sessions(node.channel()).replay(request).await {
+            Ok(records) => Ok(Self { records: records.into_inner(), node, request_id }),
+            Err(status) => {
+                let error = Error::from_status(&status, &request_id);
+                caller.nodes().heard(&node, &error);
+                Err(error)
+            }
         }
     }
 }

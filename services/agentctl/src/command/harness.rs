@@ -83,11 +83,11 @@ struct Retire {
 
 impl Harness {
     pub async fn run(self, common: &Common) -> anyhow::Result<()> {
-        if common.server.is_empty() {
+        let Some(nodes) = common.nodes()? else {
             bail!("harness commands need --server, the address of a host's registry listener");
-        }
+        };
         let options = Options { call_timeout: TIMEOUT, ..Options::default() };
-        let registry = Registry::connect_with(&common.server, options).await?;
+        let registry = Registry::connect_with(&nodes, options).await?;
         let mut output = Output::stdout(common.output);
         match self.command {
             HarnessCommand::Register(Register { name, spec }) => {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets a surprise panics")]
 
 mod calls;
+mod fail_over;
 mod listing;
 mod replay;
 mod script;

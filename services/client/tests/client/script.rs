@@ -30,9 +30,22 @@ pub struct State {
     pub interrupted_after: usize,
     /// get_session never answers.
     pub silent: bool,
+    /// Unary calls that are lost.
+    pub losing: usize,
+    pub lost: Lost,
     pub request_ids: Vec<String>,
     pub replays_from: Vec<i64>,
     pub pages: usize,
+}
+
+/// How a call is lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Lost {
+    /// The node refuses it because it is going away.
+    #[default]
+    Refused,
+    /// The connection breaks once the node has it.
+    Broken,
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -68,6 +81,22 @@ impl Script {
     fn seen<T>(&self, request: &Request<T>) {
         let id = request.metadata().get("x-request-id").unwrap().to_str().unwrap().to_owned();
         self.with(|state| state.request_ids.push(id));
+    }
+
+    /// An unary call, which is lost or not.
+    fn take<T>(&self, request: &Request<T>) -> Result<(), Status> {
+        self.seen(request);
+        let lost = self.with(|state| {
+            let left = state.losing.checked_sub(1)?;
+            state.losing = left;
+            Some(state.lost)
+        });
+        match lost {
+            None => Ok(()),
+            Some(Lost::Refused) => Err(Status::unavailable("going away")),
+            // What panics in a handler takes its connection down.
+            Some(Lost::Broken) => panic!("this connection is to break"),
+        }
     }
 }
 
@@ -109,12 +138,12 @@ impl Sessions for Script {
     type WatchStream = Answers<ExecUpdate>;
 
     async fn create_session(&self, request: Request<CreateSessionRequest>) -> Result<Response<Session>, Status> {
-        self.seen(&request);
+        self.take(&request)?;
         Ok(Response::new(request.into_inner().session.unwrap_or_default()))
     }
 
     async fn get_session(&self, request: Request<GetSessionRequest>) -> Result<Response<Session>, Status> {
-        self.seen(&request);
+        self.take(&request)?;
         if self.with(|state| state.silent) {
             std::future::pending::<()>().await;
         }
@@ -163,6 +192,7 @@ impl Sessions for Script {
     }
 
     async fn fork(&self, request: Request<ForkRequest>) -> Result<Response<ForkResponse>, Status> {
+        self.take(&request)?;
         let children = request.get_ref().child_names.iter().map(|name| Session {
             metadata: Some(ResourceMetadata { name: name.clone(), ..Default::default() }),
             ..Default::default()
@@ -174,7 +204,8 @@ impl Sessions for Script {
         Err(Status::unimplemented("DeleteSession"))
     }
 
-    async fn approve(&self, _: Request<ApproveRequest>) -> Result<Response<ApproveResponse>, Status> {
+    async fn approve(&self, request: Request<ApproveRequest>) -> Result<Response<ApproveResponse>, Status> {
+        self.take(&request)?;
         Err(Status::failed_precondition("no gate"))
     }
 
@@ -182,11 +213,13 @@ impl Sessions for Script {
         Err(Status::unimplemented("Cancel"))
     }
 
-    async fn suspend(&self, _: Request<SuspendRequest>) -> Result<Response<Session>, Status> {
+    async fn suspend(&self, request: Request<SuspendRequest>) -> Result<Response<Session>, Status> {
+        self.take(&request)?;
         Ok(Response::new(Session { compute_state: ComputeState::ComputeCold.into(), ..Default::default() }))
     }
 
-    async fn resume(&self, _: Request<ResumeRequest>) -> Result<Response<Session>, Status> {
+    async fn resume(&self, request: Request<ResumeRequest>) -> Result<Response<Session>, Status> {
+        self.take(&request)?;
         Ok(Response::new(Session { compute_state: ComputeState::ComputeLive.into(), ..Default::default() }))
     }
 }
