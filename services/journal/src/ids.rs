@@ -55,10 +55,20 @@ impl SessionUid {
 pub struct ExecutionId(Arc<str>);
 
 impl ExecutionId {
+    /// Length of a minted id: lowercase hex digits (journal.md §6).
+    const MINTED_BYTES: usize = 16;
+
     /// An id found in a record or sent by a caller.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
+    }
+
+    /// An id that a caller chose for a new turn; `None` unless it has the form of a minted one.
+    #[must_use]
+    pub fn chosen(text: &str) -> Option<Self> {
+        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        (text.len() == Self::MINTED_BYTES && text.as_bytes().iter().all(is_digit)).then(|| Self::new(text))
     }
 
     /// Mints a new one.

@@ -71,7 +71,7 @@ async fn no_write_of_200_live_turns_is_lost_and_the_node_exits_within_its_bound(
                 Err(status) => break status,
             }
         };
-        assert!(matches!(status.code(), Code::Internal | Code::Unavailable), "{status:?}");
+        assert_eq!(status.code(), Code::Unavailable, "{status:?}");
         acknowledged.push((turn.session, turn.records));
     }
     // The clients' connection stays open: the node must not wait for it.

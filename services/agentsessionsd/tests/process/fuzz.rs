@@ -130,6 +130,7 @@ impl Hostile {
             config: self.text().into(),
             expected_last_seq: self.rng.random::<bool>().then(|| self.long()),
             deadline_unix: self.long(),
+            execution_id: if self.rng.random_bool(0.8) { String::new() } else { self.text() },
         }
     }
 

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::log::{LogError, Uncancelable, Undecidable};
 use crate::ports::RuntimeFailure;
-use crate::turn::TurnFailure;
+use crate::turn::{Interruption, TurnFailure};
 
 /// Why an operation failed. [`class`](Classified::class) says how a caller is told.
 #[derive(Debug, Error)]
@@ -99,6 +99,12 @@ pub enum HostError {
     /// There is nothing to cancel.
     #[error(transparent)]
     Uncancelable(Uncancelable),
+    /// The id that the caller chose for its turn has not the form of one.
+    #[error("execution_id is not 16 lowercase hex digits")]
+    InvalidExecutionId,
+    /// The session has a turn with the id that the caller chose.
+    #[error("session has a turn with this execution_id already")]
+    TurnExists,
     /// Another operation runs on the session.
     #[error("session is busy with another operation; try again when it has ended")]
     Busy,
@@ -226,6 +232,7 @@ impl Classified for HostError {
         match self {
             Self::EmptySession
             | Self::UnknownHarness(_)
+            | Self::InvalidExecutionId
             | Self::PageToken
             | Self::Fork(
                 InvalidFork::Identity
@@ -236,6 +243,7 @@ impl Classified for HostError {
             | Self::Unrecordable(_)
             | Self::Decision(InvalidDecision::Missing(_)) => InvalidArgument,
             Self::UnknownSession => NotFound,
+            Self::TurnExists => AlreadyExists,
             Self::HarnessClosed(_)
             | Self::HarnessCollision(_)
             | Self::HarnessIsolated { .. }
@@ -251,7 +259,9 @@ impl Classified for HostError {
             | Self::Uncancelable(_)
             | Self::Decision(InvalidDecision::Undecidable(_) | InvalidDecision::DecidedOtherwise) => FailedPrecondition,
             Self::Busy | Self::Conflict | Self::Fenced => Aborted,
-            Self::HarnessUnavailable { .. } | Self::Draining => Unavailable,
+            Self::HarnessUnavailable { .. }
+            | Self::Draining
+            | Self::Turn(TurnFailure::Interrupted(Interruption::Shutdown)) => Unavailable,
             Self::DeadlineExceeded => DeadlineExceeded,
             Self::Cancelled | Self::TurnCanceled => Cancelled,
             Self::Unsupported(_) => Unimplemented,

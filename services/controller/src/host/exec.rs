@@ -40,6 +40,7 @@ impl Host {
 
     async fn run_exec(&self, request: ExecRequest, call: &CallContext, updates: &mut Updates) -> Result<(), HostError> {
         let bounds = self.bounds(call).deadline_unix(request.deadline_unix, &self.parts.env);
+        let chosen = chosen_id(&request)?;
         let state = self.exec_session(&request).await?;
         if self.plan_exec(&state, &request).await? == ExecPlan::RecoverApproval {
             return self.recover_approval(&state, &request, call, &bounds, updates).await;
@@ -52,7 +53,7 @@ impl Host {
         let expected = request.expected_last_seq.map_or(Some(state.last_seq()), Seq::from_wire);
         let state = self.exec_state(state, expected, &request).await?;
         let admitted = admit(&route, &self.standing(&state).await?, &bounds).await?;
-        let turn = NewTurn { request, call, bounds: &bounds, guard: &guard, expected, route, admitted };
+        let turn = NewTurn { request, chosen, call, bounds: &bounds, guard: &guard, expected, route, admitted };
         if self.new_turn(turn, &state, updates).await? == Ended::Parked {
             self.final_session(&state, updates).await?;
         }
@@ -109,10 +110,14 @@ impl Host {
         state: &SessionState,
         updates: &mut Updates,
     ) -> Result<Ended, HostError> {
-        let NewTurn { request, call, bounds, guard, expected, route, admitted } = turn;
+        let NewTurn { request, chosen, call, bounds, guard, expected, route, admitted } = turn;
         let uid = state.uid();
         let SessionLog { index, history, .. } = self.logs.load(state).await?;
         index.check_start().map_err(HostError::Log)?;
+        // Before a fence is minted: the turn may be running elsewhere, and goes on.
+        if chosen.as_ref().is_some_and(|chosen| index.has_turn(chosen)) {
+            return Err(HostError::TurnExists);
+        }
         let standing = Standing::of(uid, &index);
         // What the turn appends is added to the index in place, if nobody else holds it.
         drop(index);
@@ -122,7 +127,7 @@ impl Host {
             return Err(HostError::Conflict);
         };
 
-        let execution = ExecutionId::mint(&self.parts.env);
+        let execution = chosen.unwrap_or_else(|| ExecutionId::mint(&self.parts.env));
         let resumability = resumability(&admitted.descriptor);
         let start = TurnStart {
             session: uid.clone(),
@@ -148,6 +153,8 @@ impl Host {
 /// A new turn that may begin.
 struct NewTurn<'a> {
     request: ExecRequest,
+    /// The id that the caller wants it to have.
+    chosen: Option<ExecutionId>,
     call: &'a CallContext,
     bounds: &'a Bounds,
     guard: &'a Guard,
@@ -155,6 +162,14 @@ struct NewTurn<'a> {
     expected: Option<Seq>,
     route: Route,
     admitted: Admitted,
+}
+
+/// The id that the caller chose for its turn, if it did.
+fn chosen_id(request: &ExecRequest) -> Result<Option<ExecutionId>, HostError> {
+    match request.execution_id.as_str() {
+        "" => Ok(None),
+        chosen => ExecutionId::chosen(chosen).map(Some).ok_or(HostError::InvalidExecutionId),
+    }
 }
 
 /// EXECUTION_START and the INPUTs (execution.md §4.2).
@@ -170,3 +185,6 @@ fn opening(turn: &TurnStart, harness: String, harness_version: String) -> Vec<Ev
     let inputs = turn.inputs.iter().map(|input| event(EventKind::EventInput, Body::Message(input.clone())));
     std::iter::once(event(EventKind::EventExecutionStart, Body::ExecutionStart(start))).chain(inputs).collect()
 }
+
+#[cfg(test)]
+mod tests;

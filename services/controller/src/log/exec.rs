@@ -1,5 +1,7 @@
 //! May a new turn begin? (execution.md §3 step 2, §4.1)
 
+use journal::ExecutionId;
+
 use super::{Log, LogError};
 
 /// What an Exec on an existing session does.
@@ -31,6 +33,12 @@ impl Log {
             }
             _ => Ok(ExecPlan::NewTurn),
         }
+    }
+
+    /// Whether there is a turn with this id, inherited ones included.
+    #[must_use]
+    pub fn has_turn(&self, execution: &ExecutionId) -> bool {
+        self.by_id.contains_key(execution)
     }
 
     /// Whether a START may be appended: whatever an interrupted turn left behind, it supersedes; broken markers it
