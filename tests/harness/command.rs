@@ -56,6 +56,15 @@ async fn answers_of_the_model_come_from_a_file() {
 }
 
 #[tokio::test]
+async fn harness_that_keeps_memory_need_not_repeat_itself() {
+    let address = serve_harness(harness::Counter::default()).await;
+    let report = conformance(&address, &[]).await;
+    let text = String::from_utf8_lossy(&report.stdout);
+    assert_eq!(report.status.code(), Some(0), "{text}");
+    assert!(text.contains("skipped replay "), "{text}");
+}
+
+#[tokio::test]
 async fn bad_address_is_wrong_usage_and_exits_with_2() {
     assert_eq!(conformance("nonsense", &[]).await.status.code(), Some(2));
 }

@@ -125,6 +125,7 @@ impl HostCommand {
             Self::Export(command) => command.run(&mut context).await,
         };
         // What a failed command printed before it failed is shown too.
-        context.output.end_line().and_then(|()| context.output.flush()).map_err(anyhow::Error::from).and(done)
+        let shown = context.output.end_line().and_then(|()| context.output.flush());
+        done.and(shown.map_err(anyhow::Error::from))
     }
 }

@@ -2,7 +2,8 @@
 
 use client::Client;
 use env::Env;
-use node::Node;
+use node::config::{LogConfig, LogFormat};
+use node::{Node, telemetry};
 
 use crate::cli::Common;
 
@@ -18,6 +19,8 @@ impl Connection {
         if let Some(nodes) = common.nodes()? {
             return Ok((Self { node: None }, Client::connect(&nodes).await?));
         }
+        // What a host tells its operator and not its clients. Here they are one.
+        telemetry::init(&LogConfig { format: LogFormat::Text, filter: "agentsessions::cause=warn".parse()? });
         let (listener, connector) = client::in_process();
         let node = Node::in_process(&common.host, Env::system(), listener).await?;
         Ok((Self { node: Some(node) }, Client::in_process(connector)))

@@ -202,16 +202,17 @@ pub struct LimitsConfig {
     pub history_cache: ByteSize,
 }
 
-/// HTTP/2 pings on connections that are silent.
+/// HTTP/2 pings on connections of clients that are silent. A harness that is silent is bounded by
+/// `limits.turn_idle_timeout`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Keepalive")]
 #[serde(default, deny_unknown_fields)]
 pub struct KeepaliveConfig {
-    /// How long a connection may be silent before it is pinged
+    /// How long the connection of a client may be silent before it is pinged
     #[arg(id = "keepalive.interval", long = "keepalive-interval", value_name = "TIME")]
     pub interval: Period,
 
-    /// How long the answer may take before the connection is dropped and its turns are interrupted
+    /// How long the answer may take before that connection is dropped and the turns of its calls are interrupted
     #[arg(id = "keepalive.timeout", long = "keepalive-timeout", value_name = "TIME")]
     pub timeout: Period,
 }

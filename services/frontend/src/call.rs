@@ -50,6 +50,11 @@ impl Call {
         self.facts.count(items);
     }
 
+    /// What the log tells of the call.
+    pub(crate) fn facts(&self) -> CallFacts {
+        self.facts.clone()
+    }
+
     /// Answers with what `operation` returns.
     pub(crate) async fn answer<T>(
         &self,

@@ -5,6 +5,7 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, Stream, StreamExt, future};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, async_trait};
+use wire::exec_update::Update;
 use wire::sessions_server::{Sessions, SessionsServer};
 use wire::{
     ApproveRequest, ApproveResponse, CancelRequest, CreateSessionRequest, DeleteSessionRequest, ExecRequest,
@@ -84,7 +85,9 @@ impl Sessions for SessionsService {
 
     async fn exec(&self, request: Request<ExecRequest>) -> Result<Response<Self::ExecStream>, Status> {
         let call = Call::enter(&request, &request.get_ref().session);
+        let facts = call.facts();
         let updates = self.host.exec(request.into_inner(), call.context());
+        let updates = updates.inspect(move |update| facts.name_session(session_of(update)));
         Ok(Response::new(call.stream(updates).boxed()))
     }
 
@@ -127,6 +130,15 @@ impl Sessions for SessionsService {
         let response = call.answer(self.host.fork(request.into_inner(), call.context())).await?;
         call.count(response.get_ref().children.len());
         Ok(response)
+    }
+}
+
+/// The uid that an update names, as the first one does.
+fn session_of<E>(update: &Result<ExecUpdate, E>) -> &str {
+    let update = update.as_ref().ok().and_then(|update| update.update.as_ref());
+    match update {
+        Some(Update::Session(session)) => session.metadata.as_ref().map_or("", |metadata| &metadata.uid),
+        _ => "",
     }
 }
 

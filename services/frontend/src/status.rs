@@ -9,7 +9,14 @@ use tonic::{Code, Status};
 pub(crate) fn status(error: &impl Classified) -> Status {
     let code = code(error.class());
     if code == Code::Internal {
-        tracing::warn!(error = %error, cause = %Causes(error.source()), "call failed");
+        let kind = error.kind();
+        match error.source() {
+            // A program with a node inside shows these, and nothing else of its log.
+            Some(cause) => {
+                tracing::warn!(target: "agentsessions::cause", error = kind, cause = %Causes(Some(cause)), "call failed")
+            }
+            None => tracing::warn!(error = kind, "call failed"),
+        }
     }
     Status::new(code, cut(error.to_string()))
 }

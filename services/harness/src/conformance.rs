@@ -23,7 +23,7 @@ use std::fmt;
 
 use controller::ports::HarnessUnavailable;
 use futures::future::BoxFuture;
-use wire::HarnessDescriptor;
+use wire::{HarnessDescriptor, Resumability};
 
 use crate::HarnessAddress;
 use asked::Asked;
@@ -59,6 +59,8 @@ enum Body {
     Refusal(Effect, fn(&Asked) -> Frames),
     /// By a conversation of its own, for which the harness must ask for an effect.
     Scenario(Option<Effect>, for<'a> fn(&'a Suite) -> BoxFuture<'a, Finding>),
+    /// By a conversation of its own, with a harness that is resumed from its records.
+    Replay(for<'a> fn(&'a Suite) -> BoxFuture<'a, Finding>),
 }
 
 type Frames = Vec<wire::ControllerFrame>;
@@ -107,10 +109,20 @@ impl Suite {
             Body::Refusal(effect, _) | Body::Scenario(Some(effect), _) if !self.first.asks_for(effect) => {
                 return Verdict::Skipped(format!("the harness made no {effect}"));
             }
+            Body::Replay(_) if self.keeps_memory() => {
+                return Verdict::Skipped("the harness keeps memory, so that its turns are not run again".into());
+            }
+            Body::Replay(scenario) => scenario(self).await,
             Body::Refusal(effect, frames) => refusal::refuses(&self.host, effect, frames).await,
             Body::Scenario(_, scenario) => scenario(self).await,
         };
         finding.map_or_else(Verdict::Failed, |()| Verdict::Passed)
+    }
+
+    /// Whether a session of the harness is more than its records.
+    fn keeps_memory(&self) -> bool {
+        let capabilities = self.descriptor.capabilities.as_ref();
+        capabilities.map(wire::Capabilities::resumability) == Some(Resumability::RequiresMemorySnapshot)
     }
 
     /// Begins a turn.

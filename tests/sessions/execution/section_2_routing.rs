@@ -197,3 +197,16 @@ async fn with_the_harness_down_resume_of_a_finished_session_is_unavailable_and_s
     let child = world.scribe.session(DOWN, vec![marker(Kind::LifecycleResume)]).await;
     assert_eq!(code(world.api().fork(fork_of(&child)).await), Unavailable);
 }
+
+/// §2.2, 5.5
+#[tokio::test]
+async fn a_session_of_a_harness_that_says_it_keeps_memory_is_not_run_by_one_that_replays() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = support::serve_harness(harness::Counter::default()).await;
+    let node = support::NodeBuilder::new(directory.path()).harness("memory", &memory).start().await;
+    let mut api = node.api().await;
+    let session = api.create("memory").await.metadata.unwrap().uid;
+    let (_, failure) = api.exec(ExecRequest { harness: "echo".into(), ..turn(&session) }).await;
+    assert_eq!(failure.unwrap().code(), FailedPrecondition);
+    assert_eq!(api.log(&session).await, []);
+}

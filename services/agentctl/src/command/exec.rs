@@ -31,10 +31,17 @@ impl Exec {
         let inputs = self.input.iter().map(|text| Message::text("user", text)).collect();
         let request = ExecRequest { session: self.session, inputs, harness: self.harness, ..Default::default() };
         let mut updates = context.client.exec(request).await?;
+        let mut shown = Ok(());
         while let Some(update) = updates.try_next().await? {
-            show(&mut context.output, update, std::mem::take(&mut created))?;
+            if shown.is_ok() {
+                shown = show(&mut context.output, update, std::mem::take(&mut created));
+            }
+            // Going away would interrupt the turn, only because nobody reads on.
+            if shown.as_ref().is_err_and(|error| !error.is_closed()) {
+                break;
+            }
         }
-        Ok(())
+        Ok(shown?)
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Export {
     session: String,
 
     /// File to write; it appears when the export is complete, and replaces an older one. Anything else at that path, such as
-    /// a device or a pipe, is written to. Standard output if not given
+    /// a device or a pipe, is written to, and a link is followed. Standard output if not given, or if it is -
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
 }
@@ -32,10 +32,11 @@ impl Export {
     pub async fn run(self, context: &mut Context) -> anyhow::Result<()> {
         // A replay of an unknown session is empty; an export of one is a mistake.
         let session = context.client.get(&self.session).await?;
-        let beside_output = self.file.is_none() && context.output.is_interactive();
+        let file = self.file.as_deref().filter(|path| *path != Path::new("-"));
+        let beside_output = file.is_none() && context.output.is_interactive();
         let progress = Progress::new("records", u64::try_from(session.last_seq).ok(), beside_output);
         let source = Source { client: &context.client, uid: &self.session, progress };
-        match &self.file {
+        match file {
             None => source.each(|record| Ok(context.output.json(record)?)).await,
             Some(path) => source.write_to(path).await.with_context(|| path.display().to_string()),
         }
@@ -60,16 +61,17 @@ impl Source<'_> {
     }
 
     async fn write_to(self, path: &Path) -> anyhow::Result<()> {
-        match fs::canonicalize(path) {
-            Ok(target) if target.is_file() => self.write_file(&target).await,
-            Ok(_) => self.write_stream(path).await,
-            Err(_) => self.write_file(path).await,
+        let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+        match (fs::metadata(path), fs::canonicalize(path)) {
+            (Ok(found), Ok(target)) if found.is_file() => self.write_file(&target).await,
+            (Err(_), _) if !is_link => self.write_file(path).await,
+            _ => self.write_stream(path).await,
         }
     }
 
-    /// Writes to what is there and is no file.
+    /// Writes to what is there and is no file, or to the file that a link names and that is not there yet.
     async fn write_stream(self, path: &Path) -> anyhow::Result<()> {
-        let mut out = BufWriter::new(File::options().write(true).open(path)?);
+        let mut out = BufWriter::new(File::options().write(true).create(true).truncate(false).open(path)?);
         self.each(|record| Ok(output::write_json(&mut out, record)?)).await?;
         Ok(out.flush()?)
     }

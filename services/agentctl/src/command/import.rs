@@ -82,8 +82,8 @@ fn refuse(path: &Path, error: &CheckError, output: &mut Output) -> anyhow::Resul
         _ => (None, None),
     };
     let json = json!({ "ok": false, "session": session, "seq": seq, "problem": error.to_string() });
-    output.line(format_args!("bad journal {error}"), &json)?;
-    output.flush()?;
+    // Whether anybody reads that or not, the command has failed.
+    let _ = output.line(format_args!("bad journal {error}"), &json).and_then(|()| output.flush());
     Err(anyhow!("{} cannot be imported; nothing was", path.display()))
 }
 

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::ctl::{Ctl, ended};
+use crate::ctl::{Ctl, echo_turn, ended};
 
 fn objects(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -50,6 +50,56 @@ fn export_writes_to_what_is_no_file_and_through_a_link() {
     export(&pipe);
     assert_eq!(reader.wait_with_output().unwrap().stdout, std::fs::read(&target).unwrap());
     assert!(std::fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+
+    // As /dev/stdout is one: a link to something that has no path.
+    let (stdout, missing) = (ctl.path("stdout"), ctl.path("missing"));
+    std::os::unix::fs::symlink("/proc/self/fd/1", &stdout).unwrap();
+    assert_eq!(export(&stdout), std::fs::read_to_string(&target).unwrap());
+    assert!(stdout.is_symlink());
+    assert_eq!(export(Path::new("-")), std::fs::read_to_string(&target).unwrap());
+    std::os::unix::fs::symlink(&missing, ctl.path("dangling")).unwrap();
+    export(&ctl.path("dangling"));
+    assert_eq!(std::fs::read(&missing).unwrap(), std::fs::read(&target).unwrap());
+}
+
+/// Runs a command whose output nobody reads.
+fn unread(ctl: &Ctl, args: &[&str]) -> i32 {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    ctl.command(args).stdout(writer).output().unwrap().status.code().unwrap()
+}
+
+#[test]
+fn a_chain_that_does_not_verify_is_a_failure_even_if_nobody_reads_so() {
+    let ctl = Ctl::new();
+    std::fs::write(ctl.path("bad"), "{\"seq\":\"1\"}\n").unwrap();
+    assert_eq!(unread(&ctl, &["verify", "--file", "bad"]), 1);
+}
+
+#[test]
+fn a_turn_goes_on_to_its_end_when_nobody_reads_on() {
+    let ctl = Ctl::new();
+    let uid = ctl.new_session("first");
+    assert_eq!(unread(&ctl, &["exec", "--session", &uid, "--input", "second"]), 0);
+    assert!(ctl.ok(&["replay", "--session", &uid]).ends_with(&echo_turn(6, "second")));
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_is_told_with_its_cause_and_how_far_it_was_good() {
+    let ctl = Ctl::new();
+    let uid = ctl.new_session(&"x".repeat(2_000));
+    let journal = rusqlite::Connection::open(ctl.path("agentsessions.db")).unwrap();
+    let last = "(SELECT max(id) FROM large)";
+    let changed = journal.execute(&format!("UPDATE large SET value = x'ff' WHERE id = {last}"), []).unwrap();
+    assert_eq!(changed, 1);
+    drop(journal);
+    let ended = ctl.run(&["verify", "--session", &uid]);
+    assert_eq!(ended.code, 1);
+    assert!(
+        ended.stderr.contains("records that fit") && ended.stderr.contains("cannot be decoded"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]

@@ -143,6 +143,14 @@ fn what_the_provider_and_the_listener_refuse_is_a_problem() {
 }
 
 #[test]
+fn a_file_that_is_no_toml_is_told_in_one_line_that_quotes_nothing() {
+    let file = file("[model]\nkey = sk-secret\n");
+    let found = problems(&["--config", file.path().to_str().unwrap()]);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].contains("line 2") && !found[0].contains('\n') && !found[0].contains("sk-secret"), "{found:?}");
+}
+
+#[test]
 fn executors_of_tools_are_read_from_the_file_and_printed_as_they_are() {
     let file = file(
         "[tools.billing]\nkind = 'http'\nurl = 'https://h/run'\ntools = ['charge']\n\

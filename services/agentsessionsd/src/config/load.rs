@@ -176,7 +176,12 @@ fn extract(figment: &Figment, settings: &Command, mut problems: Vec<Problem>) ->
 fn unreadable(error: &figment::Error) -> Problem {
     let path = error.metadata.as_ref().and_then(|metadata| metadata.source.as_ref()?.file_path());
     let origin = path.map_or_else(|| "configuration".to_owned(), |path| path.display().to_string());
-    Problem::new(origin, message(&error.kind))
+    // What follows the first line quotes the file, which may hold what nobody should see; the last line says why.
+    let told = message(&error.kind);
+    let mut lines = told.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let told = lines.next_back().map_or_else(|| first.to_owned(), |last| format!("{first}: {last}"));
+    Problem::new(origin, told)
 }
 
 /// Takes the value at `path` out, or the list that holds it.

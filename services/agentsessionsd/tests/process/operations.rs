@@ -1,6 +1,6 @@
 //! What operators and their tools see: health, reflection, request ids, the log.
 
-use support::{NodeBuilder, NodeProcess};
+use support::{NodeBuilder, NodeProcess, serve_raw, text};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request};
 use tonic_health::pb::HealthCheckRequest;
@@ -10,7 +10,8 @@ use tonic_reflection::pb::v1::ServerReflectionRequest;
 use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
-use wire::{CancelRequest, GetSessionRequest};
+use wire::exec_update::Update;
+use wire::{CancelRequest, ExecRequest, GetSessionRequest};
 
 pub async fn channel(node: &NodeProcess) -> Channel {
     Endpoint::from_shared(format!("http://{}", node.address())).unwrap().connect().await.unwrap()
@@ -101,4 +102,24 @@ async fn each_call_is_one_line_of_the_log_without_its_contents() {
     assert!(exec["items"].as_u64().unwrap() >= 6 && exec["duration_ms"].is_number(), "{exec}");
     assert_eq!(exec["request_id"].as_str().unwrap().len(), 24);
     assert_eq!(call("Cancel")["code"], "Unimplemented");
+}
+
+#[tokio::test]
+async fn the_log_tells_the_session_of_a_first_turn_and_not_what_its_harness_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let harness = serve_raw(|mut talk| Box::pin(async move { talk.end("words of the harness").await })).await;
+    let builder = NodeBuilder::new(directory.path()).harness("raw", &harness);
+    let mut node = builder.start().await;
+    let mut api = node.api().await;
+    let request = ExecRequest { harness: "raw".into(), inputs: vec![text("hi")], ..ExecRequest::default() };
+    let (updates, failure) = api.exec(request).await;
+    assert!(failure.unwrap().message().contains("words of the harness"), "the caller is told");
+    let Some(Update::Session(session)) = updates.into_iter().find_map(|update| update.update) else { panic!() };
+    node.terminate();
+    node.wait(support::BOUND).await;
+
+    let log = std::fs::read_to_string(builder.log()).unwrap();
+    assert!(!log.contains("words of the harness") && log.contains("harness ended the turn as failed"), "{log}");
+    let line = log.lines().find(|line| line.contains("\"operation\":\"Exec\"") && line.contains("call ended")).unwrap();
+    assert!(line.contains(&session.metadata.unwrap().uid), "{line}");
 }

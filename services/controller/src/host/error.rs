@@ -224,9 +224,26 @@ pub enum ErrorClass {
 pub trait Classified: std::error::Error {
     /// How a caller is told.
     fn class(&self) -> ErrorClass;
+
+    /// What the log tells of it: the kind of error, and never the words of a harness, a model or a tool, which may quote
+    /// what they were given.
+    fn kind(&self) -> String
+    where
+        Self: Sized,
+    {
+        self.to_string()
+    }
 }
 
 impl Classified for HostError {
+    fn kind(&self) -> String {
+        match self {
+            Self::Turn(failure) => failure.kind(),
+            Self::DescribeRefused { name, .. } => format!("harness {name:?} failed to describe itself"),
+            other => other.to_string(),
+        }
+    }
+
     fn class(&self) -> ErrorClass {
         use ErrorClass::*;
         match self {

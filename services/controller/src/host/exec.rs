@@ -47,6 +47,7 @@ impl Host {
         }
         self.learn(&[state.harness(), &request.harness]).await?;
         let route = route(self.harnesses(), state.harness(), &request.harness)?;
+        self.refuse_unasked(state.harness(), &route, &bounds).await?;
         updates.session(&state).await;
 
         let guard = self.take(&state).await?;

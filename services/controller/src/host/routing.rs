@@ -2,6 +2,8 @@
 
 use wire::Resumability;
 
+use super::admission::{ask, resumability};
+use super::context::Bounds;
 use super::{Host, HostError};
 use crate::ports::{HarnessDirectory, HarnessSource, Registered, ServedHarness};
 
@@ -23,6 +25,31 @@ impl Host {
         }
         Ok(())
     }
+}
+
+impl Host {
+    /// Where nobody has said whether the session's harness keeps memory, it is asked before another one runs in its place.
+    /// One that does not answer keeps nobody from running elsewhere.
+    pub(super) async fn refuse_unasked(&self, stored: &str, route: &Route, bounds: &Bounds) -> Result<(), HostError> {
+        let Some(found) = self.harnesses().find(stored).filter(|_| !stored.is_empty() && stored != route.name) else {
+            return Ok(());
+        };
+        if found.resumability != Resumability::Unspecified || keeps_memory(&route.harness) {
+            return Ok(());
+        }
+        let stored = Route { name: stored.into(), harness: found };
+        match ask(&stored, bounds).await {
+            Ok(descriptor) if resumability(&descriptor) == Resumability::RequiresMemorySnapshot => {
+                Err(HostError::HarnessStateless(route.name.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether it is known to need a memory snapshot.
+fn keeps_memory(harness: &ServedHarness) -> bool {
+    harness.resumability == Resumability::RequiresMemorySnapshot
 }
 
 /// Chooses the harness of a session whose stored name is `stored`, for a request that may override it for one turn.
@@ -51,8 +78,7 @@ pub(super) fn resolve_recorded(directory: &dyn HarnessDirectory, recorded: &str)
 
 /// A session whose harness lives in memory is not run by one that replays.
 pub(super) fn refuse_stateless(directory: &dyn HarnessDirectory, stored: &str, route: &Route) -> Result<(), HostError> {
-    let in_memory = |harness: &ServedHarness| harness.resumability == Resumability::RequiresMemorySnapshot;
-    if directory.find(stored).is_some_and(|found| in_memory(&found)) && !in_memory(&route.harness) {
+    if directory.find(stored).is_some_and(|found| keeps_memory(&found)) && !keeps_memory(&route.harness) {
         return Err(HostError::HarnessStateless(route.name.clone()));
     }
     Ok(())

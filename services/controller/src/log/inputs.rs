@@ -78,13 +78,15 @@ mod tests {
     use crate::testing::events::*;
     use wire::ExecutionStart;
 
-    /// What Resume and controller replay say of a turn of these records.
+    /// What is said of a turn of these records: by Resume while it is interrupted; by controller replay, and by Resume,
+    /// once it has ended.
     fn verdicts(records: &[Event]) -> (Result<(), LogError>, Result<(), LogError>) {
         let interrupted = Log::of(records).plan_resume().map(|plan| assert!(matches!(plan.step, ResumeStep::Run(_))));
         let end = Of("e1").end();
-        let completed = Log::of(records.iter().chain([&end])).completed_turns("", "").map(|turns| {
-            assert_eq!(turns.len(), 1);
-        });
+        let ended = Log::of(records.iter().chain([&end]));
+        let completed = ended.completed_turns("", "").map(|turns| assert_eq!(turns.len(), 1));
+        let resumed = ended.plan_resume().map(|plan| assert_eq!(plan.step, ResumeStep::NothingPending));
+        assert_eq!(resumed, completed);
         (interrupted, completed)
     }
 

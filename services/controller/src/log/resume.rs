@@ -49,9 +49,13 @@ impl Log {
         self.check_approvals()?;
         match self.executions.last() {
             Some(last) if last.id.is_legacy() => self.plan_legacy(last),
-            Some(last) if last.ended => Ok(ResumePlan::nothing_pending()),
+            // Whatever it was, it has been closed for good.
+            Some(last) if last.canceled => Ok(ResumePlan::nothing_pending()),
             Some(last) => {
                 last.inputs.check(last.ended)?;
+                if last.ended {
+                    return Ok(ResumePlan::nothing_pending());
+                }
                 Ok(ResumePlan {
                     harness: Some(last.harness.clone()).filter(|name| !name.is_empty()),
                     harness_version: last.harness_version.clone(),

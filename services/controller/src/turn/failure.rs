@@ -163,6 +163,23 @@ pub enum Interruption {
 }
 
 impl TurnFailure {
+    /// The failure without the words of harness, model or tool.
+    #[must_use]
+    pub fn kind(&self) -> String {
+        let kind = match self {
+            Self::Harness(_) => "harness failed",
+            Self::HarnessEnded { .. } => "harness ended the turn as failed",
+            Self::Model(_) => "model failed",
+            Self::InvalidModelCall(_) => "model request is invalid",
+            Self::Tool(_) => "tool executor failed",
+            Self::RefusedMediation(_) | Self::NoToolExecutor(_) | Self::NoExecutorForApproved(_) => {
+                "tool call cannot be run"
+            }
+            other => return other.to_string(),
+        };
+        kind.to_owned()
+    }
+
     /// Whether what is missing is on the caller's or the operator's side: FAILED_PRECONDITION instead of INTERNAL.
     #[must_use]
     pub fn is_precondition(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The span of a call and its one line in the log (registry.md §7.4).
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -24,6 +24,7 @@ pub(crate) struct CallFacts(Arc<Facts>);
 
 #[derive(Default)]
 struct Facts {
+    entered: AtomicBool,
     session: OnceLock<String>,
     items: AtomicU64,
 }
@@ -31,16 +32,20 @@ struct Facts {
 impl CallFacts {
     /// Notes that the request was decoded and which session it is about; empty if it names none yet.
     pub(crate) fn enter(&self, session: &str) {
-        // A handler enters once; a second value would be dropped.
-        let _ = self.0.session.set(session.to_owned());
-        if !session.is_empty() {
+        self.0.entered.store(true, Ordering::Relaxed);
+        self.name_session(session);
+    }
+
+    /// Notes which session the call is about, if it is not known yet.
+    pub(crate) fn name_session(&self, session: &str) {
+        if !session.is_empty() && self.0.session.set(session.to_owned()).is_ok() {
             Span::current().record("session", session);
         }
     }
 
     /// Whether a handler saw the request.
     pub(crate) fn entered(&self) -> bool {
-        self.0.session.get().is_some()
+        self.0.entered.load(Ordering::Relaxed)
     }
 
     /// Counts records, updates, sessions or children given to the caller.

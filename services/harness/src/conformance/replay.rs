@@ -10,7 +10,7 @@ use super::{Body, Check, Finding, Suite};
 pub(super) const CHECKS: &[Check] = &[Check {
     name: "replay",
     promise: "asks for the same effects when a turn is run again with the same answers",
-    body: Body::Scenario(None, |suite| replays(suite).boxed()),
+    body: Body::Replay(|suite| replays(suite).boxed()),
 }];
 
 async fn replays(suite: &Suite) -> Finding {
@@ -24,7 +24,9 @@ async fn replays(suite: &Suite) -> Finding {
 fn same_effects(one: &Outcome, two: &Outcome) -> Finding {
     for (n, (first, second)) in one.events.iter().zip(&two.events).enumerate() {
         if !matches(first, second) {
-            return Err(format!("event {} was {}, and the second time {}", n + 1, told(first), told(second)));
+            let (first, second) = (told(first), told(second));
+            let second = if second == first { "one that differs from it".to_owned() } else { second };
+            return Err(format!("event {} was {first}, and the second time {second}", n + 1));
         }
     }
     match (one.events.len(), two.events.len()) {

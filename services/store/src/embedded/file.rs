@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -94,6 +94,7 @@ impl StoreFile {
     /// Makes sure that `path` is a store, and creates it where there is nothing.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
         let file = Self { path: path.to_path_buf() };
+        file.check_usable().map_err(|source| OpenError::Io { path: path.to_path_buf(), source })?;
         match file.identify()? {
             Content::Store => Ok(file),
             Content::Nothing => file.create(),
@@ -101,6 +102,23 @@ impl StoreFile {
             Content::Foreign(found) => Err(OpenError::Foreign { path: file.path, found }),
             Content::OtherFormat(found) => Err(OpenError::Format { path: file.path, found }),
         }
+    }
+
+    /// Refuses what SQLite would take for a journal, or try to, and be sorry later.
+    fn check_usable(&self) -> io::Result<()> {
+        let found = match fs::metadata(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            found => found?,
+        };
+        if !found.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
+        if found.nlink() > 1 {
+            // The write-ahead log is found by the name of the file: each name would have its own.
+            return Err(io::Error::other("the file has another name beside this one (a hard link)"));
+        }
+        // SQLite would make files beside it that cannot be written later, either.
+        OpenOptions::new().write(true).open(&self.path).map(drop)
     }
 
     /// A connection that commits durably.

@@ -35,10 +35,17 @@ fn of_transport(error: &DynamicTransportError) -> CallError {
         Some(StreamableHttpError::InsufficientScope(_)) => CallError::Status(403),
         Some(StreamableHttpError::SessionExpired) => CallError::Status(404),
         Some(StreamableHttpError::ResponseBodyTooLarge { max_size }) => CallError::TooLong(*max_size),
-        Some(StreamableHttpError::UnexpectedServerResponse(_)) => CallError::NotAResult("it is not JSON-RPC"),
+        Some(StreamableHttpError::UnexpectedServerResponse(text)) => {
+            status_in(text).map_or(CallError::NotAResult("it is not JSON-RPC"), CallError::Status)
+        }
         Some(StreamableHttpError::UnexpectedContentType(_)) => CallError::NotAResult("it is of another type"),
         _ => CallError::Ended,
     }
+}
+
+/// The library tells some statuses only in words, as `HTTP 403 Forbidden: ` and the body.
+fn status_in(text: &str) -> Option<u16> {
+    text.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
 }
 
 fn of_http(error: &reqwest::Error) -> CallError {

@@ -23,6 +23,8 @@ enum Manner {
     Stream,
     Long,
     Unavailable,
+    /// A status with a body of JSON, as proxies like to answer.
+    Forbidden,
     Silent,
 }
 
@@ -56,6 +58,7 @@ async fn answer(State(mcp): State<Arc<Mcp>>, headers: HeaderMap, body: Bytes) ->
         Manner::Stream if called => typed("text/event-stream", format!("data: {reply}\n\n")),
         Manner::Long if called => typed("application/json", "x".repeat(100_000)),
         Manner::Unavailable if called => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Manner::Forbidden if called => (StatusCode::FORBIDDEN, axum::Json(json!({"error": "no"}))).into_response(),
         Manner::Silent if called => std::future::pending().await,
         _ => typed("application/json", reply),
     }
@@ -85,6 +88,7 @@ async fn what_keeps_a_server_from_answering_is_told() {
     let cases = [
         (Manner::Long, "executor: its answer is longer than 65536 bytes"),
         (Manner::Unavailable, "executor: it refused the call (http 503)"),
+        (Manner::Forbidden, "executor: it refused the call (http 403)"),
         (Manner::Silent, "executor: no result within 1s"),
     ];
     for (manner, expected) in cases {

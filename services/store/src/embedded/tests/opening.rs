@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 
 use rusqlite::Connection;
 
@@ -39,6 +41,29 @@ async fn closing_leaves_one_file_to_copy() {
     let left: Vec<_> = fs::read_dir(place.directory.path()).expect("list").map(|entry| entry.expect("entry")).collect();
     let with_content: Vec<_> = left.iter().filter(|entry| entry.metadata().expect("metadata").len() > 0).collect();
     assert_eq!(with_content.len(), 1, "{left:?}");
+}
+
+#[tokio::test]
+async fn what_would_be_no_journal_for_long_is_refused() {
+    let open = |path: &Path| {
+        Embedded::open(path, EmbeddedOptions::default()).err().map(|error| {
+            let cause = std::error::Error::source(&error).expect("a cause");
+            cause.to_string()
+        })
+    };
+    let place = Place::new();
+    place.open().close().await;
+    let link = place.directory.path().join("link");
+    fs::hard_link(place.path(), &link).expect("link");
+    for name in [&place.path(), &link] {
+        assert!(open(name).expect("refusal").contains("hard link"));
+    }
+    fs::remove_file(&link).expect("unlink");
+    assert_eq!(open(&place.path()), None);
+
+    let pipe = place.directory.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    assert_eq!(open(&pipe).as_deref(), Some("it is not a file"));
 }
 
 #[tokio::test]
