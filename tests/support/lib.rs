@@ -17,6 +17,7 @@ mod scripted_harness;
 mod session;
 mod tool_server;
 pub mod vectors;
+mod watcher;
 
 pub use cable::Cable;
 pub use command::{Agentctl, Ended};
@@ -33,6 +34,7 @@ pub use scribe::Scribe;
 pub use scripted_harness::{Described, ScriptedHarness, Step, descriptor};
 pub use session::{Api, connect, decision, kinds, record, text};
 pub use tool_server::{TOOL, ToolServer};
+pub use watcher::{Scrape, Watcher};
 
 use std::path::PathBuf;
 use std::time::Duration;

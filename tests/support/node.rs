@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::Instant;
 
-use crate::{Api, BOUND, Operator, binary, connect};
+use crate::{Api, BOUND, Operator, Watcher, binary, connect};
 
 /// Where a node kills itself, as by `kill -9`.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +63,12 @@ impl NodeBuilder {
     #[must_use]
     pub fn operated(self) -> Self {
         self.flag("--registry-addr", "127.0.0.1:0")
+    }
+
+    /// Adds a listener for those who watch the node.
+    #[must_use]
+    pub fn watched(self) -> Self {
+        self.flag("--metrics-addr", "0")
     }
 
     /// Adds the harness at `address`, which asks no model for anything.
@@ -168,6 +174,13 @@ impl NodeProcess {
     #[must_use]
     pub fn operator_address(&self) -> &str {
         self.addresses.get(1).expect("the node was started with a listener for operators")
+    }
+
+    /// Whoever watches the node.
+    #[must_use]
+    pub fn watcher(&self) -> Watcher {
+        let address = self.addresses.iter().find_map(|line| line.strip_prefix("metrics "));
+        Watcher::new(address.expect("the node was started with a listener for those who watch it"))
     }
 
     /// An operator of the node.

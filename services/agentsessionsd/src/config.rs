@@ -22,8 +22,8 @@ pub use load::{Problem, Problems};
 pub use process::{ProcessConfig, ProcessResumability};
 pub use tools::{ToolsConfig, ToolsKind};
 pub use values::{
-    ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat, Period, RegistryAddr, Retries, StaticHarness,
-    Switch,
+    ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat, MetricsAddr, Period, RegistryAddr, Retries,
+    StaticHarness, Switch,
 };
 
 /// Everything an operator can decide about a node. Credentials are not part of it: they come from the environment
@@ -55,7 +55,7 @@ pub struct Config {
     pub drain_timeout: Period,
 
     /// File to write the bound address to once the node serves, and to remove when it stops. Has a second line with the
-    /// address of the registry listener, if there is one
+    /// address of the registry listener, if there is one, and a line `metrics ADDRESS`, if metrics are served
     #[arg(id = "ready_file", long = "ready-file", value_name = "PATH")]
     pub ready_file: Option<PathBuf>,
 
@@ -82,6 +82,10 @@ pub struct Config {
     /// What is logged, and how.
     #[command(flatten)]
     pub log: LogConfig,
+
+    /// What is told to those who watch the node.
+    #[command(flatten)]
+    pub telemetry: TelemetryConfig,
 
     /// Harnesses that this node starts as processes, by registry name; none by default. In the file only.
     #[arg(skip)]
@@ -231,6 +235,17 @@ pub struct LogConfig {
     pub filter: LogFilter,
 }
 
+/// Metrics and probes, see docs/operations.md.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Telemetry")]
+#[serde(default, deny_unknown_fields)]
+pub struct TelemetryConfig {
+    /// Address of /metrics (Prometheus), /healthz and /readyz, over HTTP; without it there are none. A bare port is one of
+    /// the loopback interface. It has no authentication and tells nothing of what is in sessions
+    #[arg(id = "telemetry.metrics_addr", long = "metrics-addr", value_name = "[HOST:]PORT")]
+    pub metrics_addr: MetricsAddr,
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -246,6 +261,7 @@ impl Default for Config {
             limits: LimitsConfig::default(),
             keepalive: KeepaliveConfig::default(),
             log: LogConfig::default(),
+            telemetry: TelemetryConfig::default(),
             process: BTreeMap::new(),
             tools: BTreeMap::new(),
         }

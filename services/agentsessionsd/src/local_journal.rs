@@ -2,6 +2,7 @@
 
 use env::Env;
 use journal::Journal;
+use prometheus_client::registry::Registry;
 use store::Store;
 use store::embedded::{self, Embedded, EmbeddedOptions};
 
@@ -36,6 +37,11 @@ impl LocalJournal {
     #[must_use]
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// Adds what the engine measures to `registry`.
+    pub(crate) fn register_metrics(&self, registry: &mut Registry) {
+        self.engine.register_metrics(registry);
     }
 
     /// Commits what waits and closes the file.

@@ -17,6 +17,7 @@ use model::{InvalidApiKey, InvalidModelConfig};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 use tools::InvalidTools;
 
 use crate::config::Config;
@@ -24,6 +25,7 @@ use crate::effects::Effects;
 use crate::fronts::Fronts;
 use crate::local_journal::LocalJournal;
 use crate::ready_file::ReadyFile;
+use crate::telemetry::{self, Metrics};
 
 /// Longest time from the end of the drain timeout to the end of [`Node::stop`].
 pub const STOP_BOUND: Duration = Duration::from_secs(5);
@@ -114,7 +116,9 @@ pub struct Node {
     drain_timeout: Duration,
     addr: Option<SocketAddr>,
     registry_addr: Option<SocketAddr>,
+    metrics_addr: Option<SocketAddr>,
     ready: Option<ReadyFile>,
+    draining: CancellationToken,
 }
 
 /// What a node is without its listeners.
@@ -149,14 +153,18 @@ impl Node {
         let parts = Parts::assemble(config, env, effects).await?;
         let (socket, addr) = bind(config.addr.to_bind()).await?;
         let operators = bind_registry(config, addr).await?;
+        let watchers = bind_metrics(config).await?;
         let mut node = Self::serve(config, parts, tcp_incoming(socket)).await?;
         node.addr = Some(addr);
         if let Some((socket, addr)) = operators {
             node.serve_registry(config, socket, addr).await?;
         }
+        if let Some((socket, addr)) = watchers {
+            node.serve_metrics(socket, addr);
+        }
         if let Some(path) = &config.ready_file {
             let addrs = once(addr).chain(node.registry_addr);
-            node.ready = Some(ReadyFile::write(path, addrs).map_err(ready_error)?);
+            node.ready = Some(ReadyFile::write(path, addrs, node.metrics_addr).map_err(ready_error)?);
         }
         let journal = config.journal.display();
         tracing::info!(%addr, %journal, version = env!("CARGO_PKG_VERSION"), "listening on {addr}");
@@ -185,7 +193,16 @@ impl Node {
         let sessions = Frontend::start(incoming, host.clone(), env.clone(), tasks, &config.listener()).await?;
         let fronts = Fronts { sessions, registry: None };
         let drain_timeout = config.drain_timeout.get();
-        Ok(Self { parts, fronts, drain_timeout, addr: None, registry_addr: None, ready: None })
+        Ok(Self {
+            parts,
+            fronts,
+            drain_timeout,
+            addr: None,
+            registry_addr: None,
+            metrics_addr: None,
+            ready: None,
+            draining: CancellationToken::new(),
+        })
     }
 
     async fn serve_registry(
@@ -201,6 +218,14 @@ impl Node {
         self.registry_addr = Some(addr);
         tracing::info!(%addr, "listening to operators on {addr}");
         Ok(())
+    }
+
+    fn serve_metrics(&mut self, socket: TcpListener, addr: SocketAddr) {
+        let Parts { tasks, host, journal, .. } = &self.parts;
+        let metrics = Metrics::of(host.clone(), journal, self.draining.clone());
+        telemetry::start_listener(socket, metrics, self.draining.clone(), tasks);
+        self.metrics_addr = Some(addr);
+        tracing::info!(%addr, "metrics on {addr}");
     }
 
     /// The address it listens on, if it does.
@@ -224,8 +249,9 @@ impl Node {
     /// Drains and stops the node: refuses new calls, lets those under way go on for the drain timeout, interrupts what
     /// is left, so that it can be resumed, and closes everything. Returns within [`STOP_BOUND`] after that timeout.
     pub async fn stop(self) {
-        let Self { parts, fronts, drain_timeout, ready, .. } = self;
+        let Self { parts, fronts, drain_timeout, ready, draining, .. } = self;
         drop(ready);
+        draining.cancel();
         fronts.refuse_new_calls().await;
         tracing::info!(calls = fronts.live_calls(), "draining");
         if !fronts.idle_within(drain_timeout).await {
@@ -289,6 +315,14 @@ async fn bind_registry(config: &Config, sessions: SocketAddr) -> Result<Option<(
         return Err(StartError::SharedPort { sessions, registry });
     }
     Ok(Some((socket, registry)))
+}
+
+/// Binds the listener of those who watch the node, if there is to be one.
+async fn bind_metrics(config: &Config) -> Result<Option<(TcpListener, SocketAddr)>, StartError> {
+    match config.telemetry.metrics_addr.get() {
+        Some(addr) => bind(addr.to_bind()).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 async fn bind(addr: String) -> Result<(TcpListener, SocketAddr), StartError> {

@@ -18,11 +18,17 @@ impl ReadyFile {
         }
     }
 
-    /// Writes `addrs` to `path`, one a line. Whoever sees the file sees all of it.
-    pub(crate) fn write(path: &Path, addrs: impl IntoIterator<Item = SocketAddr>) -> io::Result<Self> {
+    /// Writes `addrs` to `path`, one a line, and that of the metrics as `metrics ADDR`. Whoever sees the file sees all of
+    /// it.
+    pub(crate) fn write(
+        path: &Path,
+        addrs: impl IntoIterator<Item = SocketAddr>,
+        metrics: Option<SocketAddr>,
+    ) -> io::Result<Self> {
         let mut unfinished = path.as_os_str().to_owned();
         unfinished.push(".tmp");
-        let lines: String = addrs.into_iter().map(|addr| format!("{addr}\n")).collect();
+        let metrics = metrics.map(|addr| format!("metrics {addr}\n"));
+        let lines: String = addrs.into_iter().map(|addr| format!("{addr}\n")).chain(metrics).collect();
         fs::write(&unfinished, lines)?;
         fs::rename(&unfinished, path)?;
         Ok(Self { path: path.to_owned() })
@@ -46,8 +52,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ready");
         ReadyFile::clear(&path).unwrap();
-        let ready = ReadyFile::write(&path, ["127.0.0.1:80".parse().unwrap(), "[::1]:81".parse().unwrap()]).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "127.0.0.1:80\n[::1]:81\n");
+        let addr = |text: &str| text.parse().unwrap();
+        let ready = ReadyFile::write(&path, [addr("127.0.0.1:80"), addr("[::1]:81")], Some(addr("[::1]:82"))).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "127.0.0.1:80\n[::1]:81\nmetrics [::1]:82\n");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         drop(ready);
         assert!(!path.exists());

@@ -1,4 +1,9 @@
-//! Where log lines go: to standard error, as text or as JSON.
+//! What a node tells those who watch it: log lines on standard error, as text or as JSON, and metrics.
+
+mod listener;
+mod metrics;
+#[cfg(target_os = "linux")]
+mod process;
 
 use std::io::IsTerminal;
 
@@ -6,6 +11,9 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+
+pub(crate) use listener::start as start_listener;
+pub(crate) use metrics::Metrics;
 
 use crate::config::{LogConfig, LogFormat};
 

@@ -16,6 +16,8 @@ mod fuzz;
 mod gate;
 #[path = "process/limits.rs"]
 mod limits;
+#[path = "process/metrics.rs"]
+mod metrics;
 #[path = "process/operations.rs"]
 mod operations;
 #[path = "process/raw.rs"]

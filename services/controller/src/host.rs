@@ -97,6 +97,12 @@ impl Host {
         host
     }
 
+    /// The memory that logs of sessions take which are kept between their turns, about, in bytes.
+    #[must_use]
+    pub fn history_cache_bytes(&self) -> usize {
+        self.logs.bytes()
+    }
+
     fn journal(&self) -> &Journal {
         &self.parts.journal
     }

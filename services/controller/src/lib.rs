@@ -2,6 +2,7 @@
 
 mod host;
 pub mod log;
+pub mod metrics;
 pub mod ports;
 mod registry;
 #[cfg(test)]

@@ -5,11 +5,13 @@
 //! replays a run and a drain finds every task.
 
 mod ids;
+mod measures;
 mod programs;
 mod source;
 mod tasks;
 
 pub use ids::{execution_id, harness_uid, hex_id, request_id, session_uid};
+pub use measures::{Counters, Durations, Labels, begin_at_zero, durations, observe, short_durations};
 pub use programs::{Variables, program_environment};
 pub use source::{Env, VirtualClock};
 pub use tasks::{TaskKind, Tasks};

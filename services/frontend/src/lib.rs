@@ -7,6 +7,7 @@
 mod call;
 mod layers;
 mod listener;
+pub mod metrics;
 mod options;
 mod prefaced;
 mod registry;

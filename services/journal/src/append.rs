@@ -16,6 +16,7 @@ pub(crate) use draft::Draft;
 
 use crate::error::{AppendError, refuse};
 use crate::keys::SessionKeys;
+use crate::metrics::METRICS;
 use crate::rows::{Head, WriterToken};
 use crate::{Journal, SessionUid};
 
@@ -76,8 +77,11 @@ impl Journal {
                 }
                 .boxed()
             })
-            .await?;
+            .await
+            .map_err(AppendError::from)
+            .inspect_err(|error| METRICS.not_appended(error))?;
         let records = draft.records(events);
+        METRICS.appended(records.len());
         writer.advance(&draft);
         self.note_appended(writer.uid(), writer.head());
         Ok(records)

@@ -14,6 +14,7 @@ pub mod import;
 mod journal;
 mod keys;
 mod lineage;
+pub mod metrics;
 mod projection;
 mod records;
 mod registry;

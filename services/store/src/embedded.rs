@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use async_trait::async_trait;
+use prometheus_client::registry::Registry;
 
 pub use file::OpenError;
 pub use stats::Stats;
@@ -31,7 +32,7 @@ use file::StoreFile;
 use keeper::{Keeper, Signal};
 use queue::Queue;
 use readers::{Lease, Readers};
-use stats::Counters;
+use stats::{Counters, StatsCollector};
 use writer::Writer;
 
 use crate::optimistic::{Backend, Commit, Optimistic};
@@ -102,6 +103,11 @@ impl Embedded {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.counters.snapshot()
+    }
+
+    /// Adds what the store has done to `registry`.
+    pub fn register_metrics(&self, registry: &mut Registry) {
+        registry.register_collector(Box::new(StatsCollector(Arc::clone(&self.shared.counters))));
     }
 
     /// Commits what waits, refuses what comes later, and returns once the file is closed.

@@ -13,6 +13,7 @@ mod error;
 pub mod fault;
 pub mod limits;
 pub mod memory;
+pub mod metrics;
 mod optimistic;
 mod range;
 mod reads;

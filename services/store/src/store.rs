@@ -8,6 +8,7 @@ use env::Env;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
+use crate::metrics::{METRICS, Retry};
 use crate::{
     AtomicOp, CommitError, Engine, EngineTransaction, Isolation, KeyRange, Page, RangeRead, StoreError, TransactError,
     Watch,
@@ -95,18 +96,30 @@ impl Store {
     ///
     /// # Errors
     /// See [`TransactError`].
-    pub async fn transact<T, E, F>(&self, mut body: F) -> Result<T, TransactError<E>>
+    pub async fn transact<T, E, F>(&self, body: F) -> Result<T, TransactError<E>>
     where
         T: Send,
         E: Send,
         F: for<'t> FnMut(&'t mut Transaction, Attempt) -> BoxFuture<'t, Result<T, TransactError<E>>> + Send,
+    {
+        let result = self.retried(body).await;
+        METRICS.ended(&result);
+        result
+    }
+
+    async fn retried<T, E, F>(&self, mut body: F) -> Result<T, TransactError<E>>
+    where
+        F: for<'t> FnMut(&'t mut Transaction, Attempt) -> BoxFuture<'t, Result<T, TransactError<E>>>,
     {
         let started = Instant::now();
         let mut attempt = Attempt { number: 0, maybe_committed: false };
         loop {
             match self.attempt(&mut body, attempt).await {
                 Ok(Ended::Committed(value)) => return Ok(value),
-                Ok(Ended::Retry { unknown }) => attempt.maybe_committed |= unknown,
+                Ok(Ended::Again(retry)) => {
+                    METRICS.retried(retry);
+                    attempt.maybe_committed |= retry == Retry::Unknown;
+                }
                 Err(error) => return Err(attempt.settle(error)),
             }
             attempt.number += 1;
@@ -123,19 +136,20 @@ impl Store {
         F: for<'t> FnMut(&'t mut Transaction, Attempt) -> BoxFuture<'t, Result<T, TransactError<E>>>,
     {
         let mut transaction = match self.engine.begin().await {
-            Ok(inner) => Transaction { inner },
-            Err(StoreError::TooOld) => return Ok(Ended::Retry { unknown: false }),
+            Ok(inner) => Transaction { inner, writes: false },
+            Err(StoreError::TooOld) => return Ok(Ended::Again(Retry::TooOld)),
             Err(error) => return Err(error.into()),
         };
         let value = match body(&mut transaction, attempt).await {
             Ok(value) => value,
-            Err(TransactError::Store(StoreError::TooOld)) => return Ok(Ended::Retry { unknown: false }),
+            Err(TransactError::Store(StoreError::TooOld)) => return Ok(Ended::Again(Retry::TooOld)),
             Err(error) => return Err(error),
         };
-        match transaction.inner.commit().await {
-            Ok(_) => Ok(Ended::Committed(value)),
-            Err(CommitError::Conflict | CommitError::Store(StoreError::TooOld)) => Ok(Ended::Retry { unknown: false }),
-            Err(CommitError::Unknown) => Ok(Ended::Retry { unknown: true }),
+        match transaction.commit().await {
+            Ok(()) => Ok(Ended::Committed(value)),
+            Err(CommitError::Conflict) => Ok(Ended::Again(Retry::Conflict)),
+            Err(CommitError::Store(StoreError::TooOld)) => Ok(Ended::Again(Retry::TooOld)),
+            Err(CommitError::Unknown) => Ok(Ended::Again(Retry::Unknown)),
             Err(CommitError::Store(error)) => Err(error.into()),
         }
     }
@@ -151,12 +165,14 @@ impl Store {
 
 enum Ended<T> {
     Committed(T),
-    Retry { unknown: bool },
+    Again(Retry),
 }
 
 /// What a closure under [`Store::transact`] sees. Methods are those of [`EngineTransaction`].
 pub struct Transaction {
     inner: Box<dyn EngineTransaction>,
+    /// Whether there is anything to commit.
+    writes: bool,
 }
 
 impl Transaction {
@@ -194,31 +210,45 @@ impl Transaction {
 
     /// Sets `key` to `value`.
     pub fn set(&mut self, key: &[u8], value: &[u8]) {
+        self.writes = true;
         self.inner.set(key, value);
     }
 
     /// Removes `key`.
     pub fn clear(&mut self, key: &[u8]) {
+        self.writes = true;
         self.inner.clear(key);
     }
 
     /// Removes every key of `range`.
     pub fn clear_range(&mut self, range: &KeyRange) {
+        self.writes = true;
         self.inner.clear_range(range);
     }
 
     /// Applies `op` with `operand` to `key` at commit, without conflicting.
     pub fn atomic(&mut self, op: AtomicOp, key: &[u8], operand: u64) {
+        self.writes = true;
         self.inner.atomic(op, key, operand);
     }
 
     /// See [`EngineTransaction::set_versionstamped_key`].
     pub fn set_versionstamped_key(&mut self, prefix: &[u8], suffix: &[u8], value: &[u8]) {
+        self.writes = true;
         self.inner.set_versionstamped_key(prefix, suffix, value);
     }
 
     /// See [`EngineTransaction::watch`].
     pub fn watch(&mut self, key: &[u8]) -> Watch {
         self.inner.watch(key)
+    }
+
+    async fn commit(self) -> Result<(), CommitError> {
+        let begun = Instant::now();
+        let committed = self.inner.commit().await;
+        if self.writes && committed.is_ok() {
+            METRICS.committed(begun.elapsed());
+        }
+        committed.map(drop)
     }
 }

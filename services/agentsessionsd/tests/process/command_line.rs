@@ -123,6 +123,9 @@ timeout = "20s"
 [log]
 format = "auto"
 filter = "info"
+
+[telemetry]
+metrics_addr = ""
 "#;
     assert_eq!(stdout(&output), expected);
 }

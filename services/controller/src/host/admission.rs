@@ -6,6 +6,7 @@ use super::HostError;
 use super::compute::{Standing, acquire};
 use super::context::Bounds;
 use super::routing::Route;
+use crate::metrics::METRICS;
 use crate::ports::{DESCRIBE_TIMEOUT, DescribeError, HarnessChannel};
 
 /// A harness that described itself as it should, over the channel that its turn will use.
@@ -57,6 +58,9 @@ async fn in_time<T>(
     bounds.check()?;
     let described = bounds.or_interrupted(tokio::time::timeout(DESCRIBE_TIMEOUT, describe)).await?;
     let name = || route.name.clone();
+    if !matches!(described, Ok(Ok(_))) {
+        METRICS.not_described(described.as_ref().ok().and_then(|refused| refused.as_ref().err()));
+    }
     match described {
         Ok(Ok(described)) => Ok(described),
         Ok(Err(DescribeError::Unavailable(error))) => {

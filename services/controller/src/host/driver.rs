@@ -7,12 +7,14 @@ use cluster::Coordinator;
 use env::Env;
 use journal::{AppendError, ExecutionId, Journal, Seq, SessionUid, Writer};
 use prost::Message;
+use tokio::time::Instant;
 use wire::event::Body;
 use wire::{Cancel, Event, EventKind, LogRecord, ModelCall, ToolCall, ToolResult};
 
 use super::context::Bounds;
 use super::limits::{LimitedConnection, TurnLimits};
 use super::updates::{Deltas, Updates};
+use crate::metrics::METRICS;
 use crate::ports::{
     HarnessChannel, HarnessConnection, HarnessFailure, HostFrame, ModelProvider, ToolError, ToolExecutor, TurnStart,
 };
@@ -51,7 +53,10 @@ impl Driver<'_> {
         let bounds = self.bounds;
         let (connection, mut action) = match bounds.or_interrupted(connect(channel, start)).await {
             Ok(Ok(connection)) => (connection, turn.start()),
-            Ok(Err(failure)) => (Unconnected::boxed(), turn.on(failure.into())),
+            Ok(Err(failure)) => {
+                METRICS.not_connected();
+                (Unconnected::boxed(), turn.on(failure.into()))
+            }
             Err(interruption) => (Unconnected::boxed(), turn.on(Input::Interrupted(interruption))),
         };
         let mut connection = LimitedConnection::new(connection, self.limits);
@@ -60,8 +65,18 @@ impl Driver<'_> {
                 Action::Finish(end) => return end,
                 // A commit under way is never abandoned.
                 Action::Append(events) => Ok(self.append(events).await),
-                Action::CallModel(call) => bounds.or_interrupted(self.call_model(&call)).await,
-                Action::CallTool(call) => bounds.or_interrupted(self.call_tool(&call)).await,
+                Action::CallModel(call) => {
+                    let begun = Instant::now();
+                    let done = bounds.or_interrupted(self.call_model(&call)).await;
+                    METRICS.model_calls.ended(begun, &done);
+                    done
+                }
+                Action::CallTool(call) => {
+                    let begun = Instant::now();
+                    let done = bounds.or_interrupted(self.call_tool(&call)).await;
+                    METRICS.tool_calls.ended(begun, &done);
+                    done
+                }
                 Action::Send(frame) => bounds.or_interrupted(connection.send(frame)).await,
                 Action::Stop => Ok(self.stop(&mut connection).await),
                 Action::ReadHarness => bounds.or_interrupted(self.read(&mut connection)).await,

@@ -104,6 +104,11 @@ impl Logs {
         self.kept(|kept| kept.take(uid));
     }
 
+    /// What is kept takes in memory, about, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.kept(|kept| kept.bytes)
+    }
+
     async fn read(&self, state: &SessionState, after: Seq) -> Result<Vec<LogRecord>, HostError> {
         let range = SeqRange { from: after.next(), to: Some(state.last_seq()) };
         Ok(self.journal.records(state.uid(), range).try_collect().await?)

@@ -9,6 +9,7 @@ use super::driver::Driver;
 use super::guard::Guard;
 use super::updates::Updates;
 use super::{Host, HostError};
+use crate::metrics::{METRICS, TurnOutcome};
 use crate::ports::{HarnessChannel, Runtime, TurnStart};
 use crate::turn::{LostWriter, Turn, TurnEnd};
 
@@ -58,6 +59,7 @@ impl Host {
             updates,
             appended: &mut appended,
         };
+        let live = METRICS.turn_begins();
         let end = driver.run(turn, channel, start).await;
         let outcome = match end {
             TurnEnd::Completed => Ok(Ended::Completed),
@@ -69,6 +71,7 @@ impl Host {
             TurnEnd::Failed(failure) => Err(failure.into()),
             TurnEnd::Lost(lost) => Err(lost.into()),
         };
+        live.ended(outcome_of(&outcome));
         self.logs.appended(writer.uid(), appended);
         if matches!(outcome, Err(HostError::TurnCanceled)) {
             self.close_canceled(&mut writer, bounds.stop_order().reason(), updates).await?;
@@ -96,6 +99,20 @@ impl Host {
     pub(super) async fn final_session(&self, state: &SessionState, updates: &mut Updates) -> Result<(), HostError> {
         updates.session(&self.state(state.uid()).await?).await;
         Ok(())
+    }
+}
+
+/// What a run of a turn is counted under.
+fn outcome_of(outcome: &Result<Ended, HostError>) -> TurnOutcome<'_> {
+    match outcome {
+        Ok(Ended::Completed) => TurnOutcome::Completed,
+        Ok(Ended::Parked) => TurnOutcome::Parked,
+        Err(HostError::TurnCanceled) => TurnOutcome::Canceled,
+        Err(HostError::Turn(failure)) => TurnOutcome::Failed(failure),
+        Err(HostError::Conflict) => TurnOutcome::Lost(LostWriter::Conflict),
+        Err(HostError::Fenced) => TurnOutcome::Lost(LostWriter::Fenced),
+        Err(HostError::OutcomeUnknown) => TurnOutcome::Lost(LostWriter::Unknown),
+        Err(_) => TurnOutcome::ParkFailed,
     }
 }
 

@@ -6,6 +6,7 @@ use env::{TaskKind, Tasks};
 use journal::{JournalError, Registration};
 
 use super::Registry;
+use crate::metrics::METRICS;
 
 /// Registrations read at once.
 const PAGE: usize = 500;
@@ -30,6 +31,9 @@ impl Registry {
         loop {
             tokio::time::sleep(period).await;
             let refreshed = self.refresh().await;
+            if refreshed.is_err() {
+                METRICS.registry_refresh_failures.inc();
+            }
             // One line when it begins, not one for every time.
             if let (Err(error), false) = (&refreshed, failing) {
                 tracing::warn!(%error, "cannot look for registered harnesses");

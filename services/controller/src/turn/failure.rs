@@ -180,6 +180,34 @@ impl TurnFailure {
         kind.to_owned()
     }
 
+    /// A word for it, from a small set: what it is counted under.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Diverged(_) | Self::CompletionMissing | Self::ResultMissing => "diverged",
+            Self::Harness(_) | Self::HarnessEnded { .. } => "harness",
+            Self::Exceeded(_) => "limit",
+            Self::Violation(_)
+            | Self::InvalidModelCall(_)
+            | Self::MissingIdempotencyKey
+            | Self::RefusedMediation(_)
+            | Self::InvalidApprovalCall(_)
+            | Self::ApprovalReceiptReport => "violation",
+            Self::Model(_) => "model",
+            Self::NoToolExecutor(_) | Self::NoExecutorForApproved(_) => "no_tool_executor",
+            Self::Tool(_) => "tool",
+            Self::ApprovalUnavailable | Self::ParkFailed(_) => "park",
+            Self::Unrecordable(_) => "unrecordable",
+            Self::Journal(_) => "journal",
+            Self::Interrupted(Interruption::Deadline) => "deadline",
+            Self::Interrupted(Interruption::ClientGone) => "client_gone",
+            Self::Interrupted(Interruption::Shutdown) => "shutdown",
+            Self::Interrupted(Interruption::Canceled) => "canceled",
+            Self::Interrupted(Interruption::Dispossessed) => "dispossessed",
+            Self::OutOfStep => "internal",
+        }
+    }
+
     /// Whether what is missing is on the caller's or the operator's side: FAILED_PRECONDITION instead of INTERNAL.
     #[must_use]
     pub fn is_precondition(&self) -> bool {

@@ -15,6 +15,8 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tonic::Status;
 
+use crate::metrics::METRICS;
+
 /// The gate every call passes. Cheap to clone; clones share the gate.
 #[derive(Clone)]
 pub(crate) struct Admission {
@@ -28,6 +30,12 @@ struct Admitted {
     /// Given back with the end of the response, before the caller has it: whoever calls again then must find room.
     permit: Option<OwnedSemaphorePermit>,
     _live: TaskTrackerToken,
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        METRICS.live.dec();
+    }
 }
 
 impl Admission {
@@ -55,7 +63,10 @@ impl Admission {
 
     fn enter(&self) -> Result<Admitted, Status> {
         match Arc::clone(&self.permits).try_acquire_owned() {
-            Ok(permit) => Ok(Admitted { permit: Some(permit), _live: self.live.token() }),
+            Ok(permit) => {
+                METRICS.live.inc();
+                Ok(Admitted { permit: Some(permit), _live: self.live.token() })
+            }
             Err(TryAcquireError::Closed) => Err(Status::unavailable("node is shutting down; use another one")),
             Err(TryAcquireError::NoPermits) => {
                 let message = format!("all {} calls that may run at once are taken; retry later", self.limit);

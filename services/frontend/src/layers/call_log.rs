@@ -17,6 +17,7 @@ use tonic::{Code, Status};
 use tracing::{Instrument, Span};
 
 use crate::layers::request_id::RequestId;
+use crate::metrics::METRICS;
 
 /// What the handler knows about its call and the log line tells. Cheap to clone; clones share the facts.
 #[derive(Clone, Default)]
@@ -98,6 +99,7 @@ impl Line {
 impl Drop for Line {
     fn drop(&mut self) {
         let elapsed = self.started.elapsed();
+        METRICS.call_ended(&self.operation, self.code, elapsed);
         tracing::info!(
             target: "agentsessions::call",
             operation = self.operation,

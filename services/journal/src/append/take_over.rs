@@ -10,6 +10,7 @@ use super::{Draft, Writer, read_head};
 use crate::batch::Batch;
 use crate::error::{AppendError, refuse};
 use crate::keys::SessionKeys;
+use crate::metrics::METRICS;
 use crate::rows::{Head, WriterToken};
 use crate::{Incarnation, Journal, Seq, SeqRange, SessionUid};
 
@@ -57,9 +58,14 @@ impl Journal {
                 let claim = Arc::clone(&claim);
                 async move { claim.stake(transaction, attempt).await }.boxed()
             })
-            .await?;
+            .await
+            .map_err(AppendError::from)
+            .inspect_err(|error| METRICS.not_appended(error))?;
         let (head, records) = match outcome {
-            Outcome::Moved => return Err(AppendError::Conflict),
+            Outcome::Moved => {
+                METRICS.not_appended(&AppendError::Conflict);
+                return Err(AppendError::Conflict);
+            }
             Outcome::Taken(draft) => {
                 let events = Arc::try_unwrap(claim).map_or_else(|shared| shared.events.clone(), |claim| claim.events);
                 (draft.head().clone(), draft.records(events))
@@ -70,6 +76,7 @@ impl Journal {
                 (head, records)
             }
         };
+        METRICS.appended(records.len());
         self.note_appended(uid, head.last_seq);
         Ok((Writer::new(uid.clone(), head), records))
     }

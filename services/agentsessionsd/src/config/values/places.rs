@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{InvalidValue, Raw, text_value};
 
 text_value!(ListenAddr);
+text_value!(MetricsAddr);
 text_value!(StaticHarness);
 
 /// An address to listen on: `host:port`, `[ipv6]:port`, or `:port` for every interface. Port 0 takes a free one.
@@ -54,6 +55,31 @@ impl FromStr for ListenAddr {
     }
 }
 
+/// An address to listen on, or a port of the loopback interface; empty: no listener.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Raw", into = "String")]
+pub struct MetricsAddr(Option<ListenAddr>);
+
+impl MetricsAddr {
+    /// The address, if there is to be a listener.
+    #[must_use]
+    pub fn get(&self) -> Option<&ListenAddr> {
+        self.0.as_ref()
+    }
+}
+
+impl FromStr for MetricsAddr {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        if text.is_empty() {
+            return Ok(Self(None));
+        }
+        let addr = text.parse::<u16>().map_or_else(|_| text.parse(), |port| Ok(ListenAddr::loopback(port)))?;
+        Ok(Self(Some(addr)))
+    }
+}
+
 /// A harness outside this process: `name=address`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Raw", into = "String")]
@@ -78,6 +104,12 @@ impl FromStr for StaticHarness {
 impl fmt::Display for ListenAddr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for MetricsAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |addr| addr.fmt(f))
     }
 }
 
@@ -106,6 +138,17 @@ mod tests {
         assert!(refused::<ListenAddr>("localhost:http").contains("http"));
         assert!(refused::<ListenAddr>("localhost:65536").contains("65536"));
         assert!(refused::<ListenAddr>("::1:80").contains("[address]:port"));
+    }
+
+    #[test]
+    fn metrics_are_served_on_loopback_unless_told_otherwise() {
+        let bound = |text: &str| text.parse::<MetricsAddr>().unwrap().get().map(ListenAddr::to_bind);
+        assert_eq!(bound(""), None);
+        assert_eq!(bound("9464").as_deref(), Some("127.0.0.1:9464"));
+        assert_eq!(bound(":9464").as_deref(), Some("0.0.0.0:9464"));
+        assert_eq!(bound("[::1]:9464").as_deref(), Some("[::1]:9464"));
+        assert!(refused::<MetricsAddr>("65536").contains("no port"));
+        assert!(refused::<MetricsAddr>("host").contains("no port"));
     }
 
     #[test]
