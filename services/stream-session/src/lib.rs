@@ -10,6 +10,7 @@ pub mod graph;
 pub mod json;
 pub mod limits;
 pub mod message;
+pub mod server;
 #[cfg(test)]
 mod spec;
 pub mod token;

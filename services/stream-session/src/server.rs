@@ -1,0 +1,456 @@
+//! One connection as its server sees it (protocol.md sections 8 to 16): events in, actions out, no I/O.
+//!
+//! Whoever drives a [`Connection`] evaluates first messages, makes things durable and tells the outcome, and performs the
+//! actions in their order. The connection knows the rules: what a client may say when, what it is answered, and in which
+//! state the connection is afterwards.
+
+mod input;
+mod open;
+mod output;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use uuid::Uuid;
+
+use crate::binary::BinaryItems;
+use crate::graph::{Graph, Lane, Type};
+use crate::message::{
+    Attach, ClientMessage, ClientReason, InvocationOutcome, OutputOutcome, Rejection, ServerMessage, ServerReason,
+    Start,
+};
+use crate::token::Role;
+use crate::value::{StreamRef, Value};
+use crate::{ErrorCode, Refusal};
+use open::Open;
+
+/// The type of a stream's items.
+#[derive(Clone, Debug)]
+pub struct Element {
+    /// Where the type is defined.
+    pub graph: Arc<Graph>,
+    /// The type.
+    pub of: Type,
+    /// How the items travel.
+    pub lane: Lane,
+}
+
+/// A stream of the session, as it is when the connection learns of it.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// Names it for the driver.
+    pub id: Uuid,
+    /// Its token, always the same text.
+    pub token: String,
+    /// The type of its items.
+    pub element: Element,
+    /// Which way it goes, with what belongs to that way.
+    pub way: StreamWay,
+}
+
+/// Which way a stream goes.
+#[derive(Clone, Debug)]
+pub enum StreamWay {
+    /// To the agent.
+    Input {
+        /// What the client called it, if this answers that.
+        provisional: Option<Uuid>,
+        /// How many of its items are durable.
+        high_water: u64,
+        /// How it ended, if it did.
+        terminal: Option<InputTerminal>,
+    },
+    /// To the client.
+    Output,
+}
+
+/// How an input ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputTerminal {
+    /// The client said that there is no more.
+    Ended,
+    /// The client cancelled it.
+    CancelledByClient,
+    /// The agent has no use for it.
+    CancelledByServer,
+}
+
+/// An item of an input, read and held against its type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InputItem {
+    /// A value, and the streams that it introduces.
+    Value(Value, Vec<StreamRef>),
+    /// Bytes.
+    Binary(BinaryItems),
+}
+
+/// An item of an output, durable.
+#[derive(Clone, Debug)]
+pub enum OutputItem {
+    /// A value, and its streams.
+    Value(Value, Vec<Stream>),
+    /// Bytes.
+    Binary(BinaryItems),
+}
+
+/// What the method returned.
+#[derive(Clone, Debug)]
+pub struct MethodValue {
+    /// Rooted at the method's output type.
+    pub graph: Arc<Graph>,
+    /// The value.
+    pub value: Value,
+    /// Its streams.
+    pub streams: Vec<Stream>,
+}
+
+/// An attempt that was accepted; everything in it is durable.
+#[derive(Clone, Debug)]
+pub struct Acceptance {
+    /// The attempt.
+    pub attempt: Uuid,
+    /// The key of the invocation.
+    pub idempotency_key: String,
+    /// For the next attach.
+    pub session_token: String,
+    /// Every stream of the session.
+    pub streams: Vec<Stream>,
+}
+
+/// What happens to a connection, besides what its client says.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The first message was accepted.
+    Accepted(Acceptance),
+    /// It was refused; whether a new attempt may succeed.
+    Refused(Refusal, bool),
+    /// An item of an input is durable, or was found to be a repetition.
+    Stored {
+        /// The input.
+        stream: Uuid,
+        /// The sequence that follows the item.
+        through: u64,
+        /// The streams that it introduced.
+        streams: Vec<Stream>,
+    },
+    /// The end of an input is durable.
+    EndStored {
+        /// The input.
+        stream: Uuid,
+    },
+    /// A cancel by the client is durable.
+    CancelStored {
+        /// The input.
+        stream: Uuid,
+        /// Why it was cancelled.
+        reason: ClientReason,
+    },
+    /// What the client sent contradicts what is durable, or goes beyond a limit of the session.
+    Contradiction(Refusal),
+    /// The agent has no use for an input any more, and that is durable.
+    InputDropped {
+        /// The input.
+        stream: Uuid,
+        /// Why.
+        reason: ServerReason,
+    },
+    /// An item of an output is durable.
+    Output {
+        /// The output.
+        stream: Uuid,
+        /// Its index, or that of its first byte.
+        sequence: u64,
+        /// Stands for it, or for its last byte.
+        cursor: String,
+        /// The item.
+        item: OutputItem,
+    },
+    /// An output has ended, and that is durable.
+    OutputEnded {
+        /// The output.
+        stream: Uuid,
+        /// How many items it had.
+        sequence: u64,
+        /// Stands for the end.
+        cursor: Option<String>,
+        /// How it ended.
+        outcome: OutputOutcome,
+    },
+    /// The method returned; `None` if it has no output type.
+    Returned(Option<MethodValue>),
+    /// Everything has ended.
+    Finished(InvocationOutcome),
+    /// The session is detached, durably.
+    Detached,
+    /// Another connection has the session.
+    Replaced,
+    /// The server stops.
+    Draining,
+    /// The transport is gone.
+    Lost,
+}
+
+/// What the driver is to do, in order.
+#[derive(Clone, Debug)]
+pub enum Action<'t> {
+    /// Find out whether an invocation may start.
+    Start(Box<Start<'t>>),
+    /// Find out whether the client may go on with a session.
+    Attach(Attach),
+    /// Send a text message.
+    Send(String),
+    /// Send a binary message: what comes before its payload, and the payload.
+    SendBinary(Vec<u8>, Bytes),
+    /// Make an item durable and tell [`Event::Stored`], in the order of the actions of one stream.
+    Store {
+        /// The input.
+        stream: Uuid,
+        /// Its index, or that of its first byte.
+        sequence: u64,
+        /// The item.
+        item: InputItem,
+    },
+    /// Find out whether exactly this item is durable at this place, and tell [`Event::Stored`] or
+    /// [`Event::Contradiction`].
+    Compare {
+        /// The input.
+        stream: Uuid,
+        /// Its index, or that of its first byte.
+        sequence: u64,
+        /// The item.
+        item: InputItem,
+    },
+    /// Make the end of an input durable and tell [`Event::EndStored`].
+    End {
+        /// The input.
+        stream: Uuid,
+        /// How many items it had.
+        sequence: u64,
+    },
+    /// Make a cancel durable and tell [`Event::CancelStored`].
+    CancelInput {
+        /// The input.
+        stream: Uuid,
+        /// Why.
+        reason: ClientReason,
+    },
+    /// Tell the producer of an output that it is of no use any more.
+    CancelOutput {
+        /// The output.
+        stream: Uuid,
+        /// Why.
+        reason: ClientReason,
+    },
+    /// Detach the session durably and tell [`Event::Detached`].
+    Detach,
+    /// Close with this code; nothing is read or sent any more.
+    Close(u16),
+}
+
+/// A connection, from its first message to its close.
+#[derive(Debug)]
+pub struct Connection {
+    state: State,
+    /// The number of the next stream.
+    next_channel: u32,
+}
+
+#[derive(Debug)]
+enum State {
+    AwaitFirst,
+    /// The first message is being evaluated.
+    Evaluating {
+        attempt: Uuid,
+    },
+    /// The client said more before it was answered. What it asked for may yet be accepted, and must then be given up.
+    Abandoned,
+    Open(Box<Open>),
+    /// To be closed with this code once the session is detached.
+    Detaching(u16),
+    Closed,
+}
+
+/// The close codes (section 17).
+mod close {
+    pub(super) const NORMAL: u16 = 1000;
+    pub(super) const GOING_AWAY: u16 = 1001;
+    pub(super) const PROTOCOL: u16 = 1002;
+    pub(super) const INTERNAL: u16 = 1011;
+}
+
+impl Connection {
+    /// A connection whose streams are numbered from `first_channel` on: a random number of at least 1 with room above it
+    /// for all streams of a session (C1).
+    #[must_use]
+    pub fn new(first_channel: u32) -> Self {
+        Self { state: State::AwaitFirst, next_channel: first_channel }
+    }
+
+    /// Whether it is closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed)
+    }
+
+    /// The client sent a text message.
+    pub fn text<'t>(&mut self, text: &'t [u8]) -> Vec<Action<'t>> {
+        match &mut self.state {
+            State::AwaitFirst => self.first(text),
+            State::Evaluating { .. } => self.abandon(),
+            State::Open(open) => match ClientMessage::decode(text).map_err(|undecodable| undecodable.refusal) {
+                Ok(message) => match open.message(message) {
+                    Ok(actions) => actions,
+                    Err(refusal) => self.violation(&refusal),
+                },
+                Err(refusal) => self.violation(&refusal),
+            },
+            State::Abandoned | State::Detaching(_) | State::Closed => Vec::new(),
+        }
+    }
+
+    /// The client sent a binary message.
+    pub fn binary(&mut self, message: &Bytes) -> Vec<Action<'static>> {
+        match &mut self.state {
+            State::AwaitFirst => self.close(close::PROTOCOL),
+            State::Evaluating { .. } => self.abandon(),
+            State::Open(open) => match open.binary(message) {
+                Ok(actions) => actions,
+                Err(refusal) => self.violation(&refusal),
+            },
+            State::Abandoned | State::Detaching(_) | State::Closed => Vec::new(),
+        }
+    }
+
+    /// Something else happened.
+    pub fn on(&mut self, event: Event) -> Vec<Action<'static>> {
+        match (&mut self.state, event) {
+            (State::Closed, _) => Vec::new(),
+            (State::Detaching(code), Event::Detached) => {
+                let code = *code;
+                self.close(code)
+            }
+            (State::Detaching(_), _) => Vec::new(),
+            (State::Evaluating { .. }, Event::Accepted(acceptance)) => self.open(acceptance),
+            (State::Evaluating { attempt }, Event::Refused(refusal, retryable)) => {
+                let attempt = *attempt;
+                self.refuse(Some(attempt), refusal, retryable)
+            }
+            (State::Abandoned, Event::Accepted(_)) => self.detach(close::PROTOCOL),
+            (State::Abandoned, Event::Refused(..)) => self.close(close::PROTOCOL),
+            (State::Open(_), Event::Lost) => self.detach(close::NORMAL),
+            (State::Open(_), Event::Draining) => self.detach(close::GOING_AWAY),
+            (State::Open(_), Event::Replaced) => self.last(&ServerMessage::Revoked),
+            (State::Open(_), Event::Finished(outcome)) => self.last(&ServerMessage::Finished(outcome)),
+            (State::Open(_), Event::Contradiction(refusal)) => self.violation(&refusal),
+            (State::Open(open), event) => open.on(event, &mut self.next_channel),
+            // What was asked for may yet be accepted, and would then be attached to nobody.
+            (State::Evaluating { .. }, Event::Lost | Event::Draining) => {
+                self.state = State::Abandoned;
+                Vec::new()
+            }
+            (State::AwaitFirst, Event::Draining) => self.close(close::GOING_AWAY),
+            (State::AwaitFirst, Event::Lost) => self.close(close::NORMAL),
+            _ => Vec::new(),
+        }
+    }
+
+    fn first<'t>(&mut self, text: &'t [u8]) -> Vec<Action<'t>> {
+        let (attempt, action) = match ClientMessage::decode(text) {
+            Ok(ClientMessage::Start(start)) => (start.attempt, Action::Start(Box::new(start))),
+            Ok(ClientMessage::Attach(attach)) => (attach.attempt, Action::Attach(attach)),
+            Ok(_) => {
+                let refusal = Refusal::new(ErrorCode::ProtocolError, "the first message starts or attaches");
+                return self.reject(None, &refusal);
+            }
+            Err(undecodable) => return self.reject(undecodable.attempt, &undecodable.refusal),
+        };
+        self.state = State::Evaluating { attempt };
+        vec![action]
+    }
+
+    /// The client did not wait for the answer to its first message.
+    fn abandon(&mut self) -> Vec<Action<'static>> {
+        let State::Evaluating { attempt } = self.state else { return Vec::new() };
+        self.state = State::Abandoned;
+        let refusal =
+            Refusal::new(ErrorCode::ProtocolError, "nothing may be sent before the first message is answered");
+        vec![Action::Send(rejection(Some(attempt), refusal, false))]
+    }
+
+    fn open(&mut self, acceptance: Acceptance) -> Vec<Action<'static>> {
+        let Acceptance { attempt, idempotency_key, session_token, streams } = acceptance;
+        let mut open = Open::new(attempt);
+        let mappings = open.install(streams, &mut self.next_channel);
+        self.state = State::Open(Box::new(open));
+        let accepted = ServerMessage::Accepted { attempt, idempotency_key, mappings, session_token };
+        vec![Action::Send(accepted.encode())]
+    }
+
+    /// A first message that cannot be evaluated (W2).
+    fn reject(&mut self, attempt: Option<Uuid>, refusal: &Refusal) -> Vec<Action<'static>> {
+        self.state = State::Closed;
+        vec![Action::Send(rejection(attempt, refusal.clone(), false)), Action::Close(close::PROTOCOL)]
+    }
+
+    /// A first message that was evaluated (W2).
+    fn refuse(&mut self, attempt: Option<Uuid>, refusal: Refusal, retryable: bool) -> Vec<Action<'static>> {
+        self.state = State::Closed;
+        let internal = refusal.code == ErrorCode::InternalError;
+        let code = if internal { close::INTERNAL } else { close::NORMAL };
+        vec![Action::Send(rejection(attempt, refusal, retryable)), Action::Close(code)]
+    }
+
+    /// The client broke a rule after it was accepted (W1).
+    fn violation(&mut self, refusal: &Refusal) -> Vec<Action<'static>> {
+        let attempt = match &self.state {
+            State::Open(open) => Some(open.attempt()),
+            _ => None,
+        };
+        let mut actions = vec![Action::Send(rejection(attempt, refusal.clone(), false))];
+        actions.extend(self.detach(close::PROTOCOL));
+        actions
+    }
+
+    /// The last message of a connection whose session has no need of it.
+    fn last(&mut self, message: &ServerMessage<'_>) -> Vec<Action<'static>> {
+        self.state = State::Closed;
+        vec![Action::Send(message.encode()), Action::Close(close::NORMAL)]
+    }
+
+    fn detach(&mut self, code: u16) -> Vec<Action<'static>> {
+        self.state = State::Detaching(code);
+        vec![Action::Detach]
+    }
+
+    fn close(&mut self, code: u16) -> Vec<Action<'static>> {
+        self.state = State::Closed;
+        vec![Action::Close(code)]
+    }
+}
+
+impl Element {
+    /// Items of type `of`, which is defined in `graph`.
+    #[must_use]
+    pub fn new(graph: Arc<Graph>, of: Type) -> Self {
+        Self { lane: graph.lane(&of), graph, of }
+    }
+}
+
+impl Stream {
+    /// Which way it goes.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        match self.way {
+            StreamWay::Input { .. } => Role::Input,
+            StreamWay::Output => Role::Output,
+        }
+    }
+}
+
+fn rejection(attempt: Option<Uuid>, refusal: Refusal, retryable: bool) -> String {
+    let Refusal { code, text } = refusal;
+    ServerMessage::Rejected(Rejection { attempt, code, message: text.into_owned(), retryable }).encode()
+}
+
+#[cfg(test)]
+mod tests;
