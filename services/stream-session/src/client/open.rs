@@ -1,0 +1,238 @@
+//! What a server says to a client that it has accepted (K2, K3).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::{Action, Client, Delivery, End, InputId, Item, Output, OutputId, State, out_of_turn, protocol_error};
+use crate::Refusal;
+use crate::binary::BinaryMessage;
+use crate::graph::{Graph, Lane};
+use crate::message::{InvocationOutcome, Mapping, MethodResult, Node, OutputOutcome, ServerMessage, Way};
+use crate::server::Element;
+use crate::token::Role;
+use crate::value::{Decoded, StreamPolicy, StreamRef, Value};
+
+type Outcome = Result<Vec<Action>, Refusal>;
+
+impl Client {
+    /// The pending message was accepted.
+    pub(super) fn accepted(&mut self, of: (Uuid, &str), mappings: Vec<Mapping>, session_token: String) -> Outcome {
+        let pending = self.pending.take().ok_or_else(out_of_turn)?;
+        if of != (pending.attempt, self.idempotency_key.as_str()) {
+            return Err(protocol_error("another attempt was accepted"));
+        }
+        self.inputs.iter_mut().for_each(super::Input::detach);
+        self.outputs.iter_mut().for_each(Output::detach);
+        self.check_complete(pending.start.as_deref(), &mappings)?;
+        self.state = if pending.in_doubt { State::OpenAgain } else { State::Open };
+        self.session_token = Some(session_token.clone());
+        self.backoff.reset();
+        let mut actions = vec![Action::Deliver(Delivery::Accepted { session_token })];
+        actions.extend(self.install(mappings)?);
+        Ok(actions)
+    }
+
+    /// A start maps each of its references once, and an attach everything that is known (K2).
+    fn check_complete(&self, start: Option<&[Uuid]>, mappings: &[Mapping]) -> Result<(), Refusal> {
+        let references: Vec<Uuid> = mappings.iter().filter_map(provisional).collect();
+        let complete = match start {
+            Some(expected) => {
+                let expected: HashSet<_> = expected.iter().collect();
+                expected.len() == references.len() && references.iter().all(|reference| expected.contains(reference))
+            }
+            None => references.is_empty(),
+        };
+        let mapped: HashSet<&str> = mappings.iter().map(|mapping| mapping.stream_token.as_str()).collect();
+        if complete && self.by_token.keys().all(|token| mapped.contains(token.as_str())) {
+            return Ok(());
+        }
+        Err(protocol_error("the acceptance does not map the streams of the session"))
+    }
+
+    /// Takes mappings in, and says what to send on streams that are attached by them.
+    fn install(&mut self, mappings: Vec<Mapping>) -> Outcome {
+        let mut actions = Vec::new();
+        for mapping in mappings {
+            actions.extend(self.install_one(mapping)?);
+        }
+        Ok(actions)
+    }
+
+    fn install_one(&mut self, mapping: Mapping) -> Outcome {
+        let known = self.by_token.get(&mapping.stream_token).copied();
+        let bound = self.by_channel.get(&mapping.channel).copied();
+        if let Some(bound) = bound {
+            // A repetition is no news, and anything else contradicts it (M2).
+            return if known == Some(bound) { Ok(Vec::new()) } else { Err(protocol_error("a channel is bound twice")) };
+        }
+        let Mapping { channel, stream_token, way } = mapping;
+        let (end, actions) = match (known, way) {
+            (None, Way::Input { provisional: Some(reference), high_water, terminal }) => {
+                let input = self.inputs.iter().position(|input| input.reference() == reference);
+                let input = InputId(input.ok_or_else(|| protocol_error("a stream is mapped that nobody named"))?);
+                (End::Input(input), self.inputs[input.0].attach(channel, high_water, terminal))
+            }
+            (Some(End::Input(input)), Way::Input { high_water, terminal, .. }) => {
+                (End::Input(input), self.inputs[input.0].attach(channel, high_water, terminal))
+            }
+            (Some(End::Output(output)), Way::Output) => {
+                (End::Output(output), self.outputs[output.0].attach(channel).into_iter().collect())
+            }
+            (None, Way::Output) => match self.announced.remove(&stream_token) {
+                Some(element) => self.new_output(stream_token.clone(), channel, element),
+                None => {
+                    self.unnamed.insert(stream_token, channel);
+                    return Ok(Vec::new());
+                }
+            },
+            _ => return Err(protocol_error("a stream is mapped otherwise than before")),
+        };
+        self.by_token.insert(stream_token, end);
+        self.by_channel.insert(channel, end);
+        Ok(actions)
+    }
+
+    fn new_output(&mut self, token: String, channel: u32, element: Element) -> (End, Vec<Action>) {
+        let output = OutputId(self.outputs.len());
+        let mut stream = Output::new(token.clone(), element);
+        // It is new, and nothing was cancelled.
+        let _ = stream.attach(channel);
+        self.outputs.push(stream);
+        (End::Output(output), vec![Action::Deliver(Delivery::NewOutput { output, token })])
+    }
+
+    /// A message about streams, or the result.
+    pub(super) fn stream_message(&mut self, message: ServerMessage<'_>) -> Outcome {
+        match message {
+            ServerMessage::Result { mappings, result } => self.returned(mappings, result),
+            ServerMessage::Item { channel, sequence, cursor, mappings, value } => {
+                let Node::Json(node) = value else { return Err(out_of_turn()) };
+                let output = self.output_at(channel)?;
+                let element = self.outputs[output.0].element().clone();
+                if element.lane != Lane::Json {
+                    return Err(protocol_error("an item comes on another lane than its own"));
+                }
+                let decoded = Value::read(&element.graph, &element.of, StreamPolicy::Stable, &node)?;
+                let (value, mut actions) = self.announce(&element.graph, decoded);
+                actions.extend(self.install(mappings)?);
+                actions.extend(self.deliver(output, sequence, Item::Value(value), cursor)?);
+                Ok(actions)
+            }
+            ServerMessage::End { channel, sequence, cursor, outcome } => {
+                let output = self.output_at(channel)?;
+                let first = self.outputs[output.0].end(sequence, cursor)?;
+                let told = Action::Deliver(Delivery::Ended { output, outcome });
+                Ok(first.then_some(told).into_iter().collect())
+            }
+            ServerMessage::Ack { channel, sequence, mappings, terminal } => {
+                let actions = self.install(mappings)?;
+                let Some(End::Input(input)) = self.by_channel.get(&channel) else { return Err(unbound()) };
+                match self.inputs[input.0].acknowledge(sequence, terminal) {
+                    true => Ok(actions),
+                    false => Err(protocol_error("input is acknowledged that was not sent")),
+                }
+            }
+            ServerMessage::Cancel { channel, reason } => match *self.by_channel.get(&channel).ok_or_else(unbound)? {
+                End::Input(input) => {
+                    self.inputs[input.0].close();
+                    Ok(vec![Action::Deliver(Delivery::InputCancelled { input, reason })])
+                }
+                End::Output(output) => {
+                    // As good as its end, but without a cursor (Q6).
+                    let first = self.outputs[output.0].end(0, None)?;
+                    let outcome = OutputOutcome::Cancelled(reason);
+                    let told = Action::Deliver(Delivery::Ended { output, outcome });
+                    Ok(first.then_some(told).into_iter().collect())
+                }
+            },
+            _ => Err(out_of_turn()),
+        }
+    }
+
+    /// Bytes of an output.
+    pub(super) fn output_bytes(&mut self, message: &Bytes) -> Outcome {
+        let BinaryMessage { channel, sequence, items, cursor } = BinaryMessage::decode(message, Role::Output)?;
+        let output = self.output_at(channel)?;
+        let element = self.outputs[output.0].element();
+        items.check(&element.graph, &element.of)?;
+        self.deliver(output, sequence, Item::Binary(items), cursor.unwrap_or_default())
+    }
+
+    fn deliver(&mut self, output: OutputId, sequence: u64, item: Item, cursor: String) -> Outcome {
+        let fresh = self.outputs[output.0].arrived(sequence, item, cursor)?;
+        let told = fresh.map(|(sequence, item)| Action::Deliver(Delivery::Item { output, sequence, item }));
+        Ok(told.into_iter().collect())
+    }
+
+    fn returned(&mut self, mappings: Vec<Mapping>, result: MethodResult<'_>) -> Outcome {
+        let (value, canonical, mut actions) = match result {
+            MethodResult::None => (None, String::new(), Vec::new()),
+            MethodResult::Value { graph, value: Node::Json(node) } => {
+                let graph = Arc::new(Graph::read(&graph)?);
+                let decoded = Value::read(&graph, graph.root(), StreamPolicy::Stable, &node)?;
+                let canonical = decoded.value.canonical();
+                let (value, named) = self.announce(&graph, decoded);
+                (Some(value), canonical, named)
+            }
+            MethodResult::Value { .. } => return Err(out_of_turn()),
+        };
+        actions.extend(self.install(mappings)?);
+        if self.returned.replace(canonical).is_none() {
+            // Before the items of the streams that it names.
+            actions.insert(0, Action::Deliver(Delivery::Returned(value)));
+        }
+        Ok(actions)
+    }
+
+    /// Remembers the types of the streams that a value names, so that they can be mapped, or are those that were.
+    fn announce(&mut self, graph: &Arc<Graph>, decoded: Decoded<'_>) -> (Value, Vec<Action>) {
+        let mut actions = Vec::new();
+        for (reference, of) in decoded.streams {
+            let StreamRef::Stable(token) = reference else { continue };
+            if self.by_token.contains_key(&token) {
+                continue;
+            }
+            let element = Element::new(Arc::clone(graph), of.clone());
+            match self.unnamed.remove(&token) {
+                Some(channel) => {
+                    let (end, told) = self.new_output(token.clone(), channel, element);
+                    self.by_token.insert(token, end);
+                    self.by_channel.insert(channel, end);
+                    actions.extend(told);
+                }
+                None => drop(self.announced.insert(token, element)),
+            }
+        }
+        (decoded.value, actions)
+    }
+
+    /// Success has a result, and no output goes on after it (K3).
+    pub(super) fn check_finished(&self, outcome: &InvocationOutcome) -> Result<(), Refusal> {
+        let complete = self.returned.is_some() && self.outputs.iter().all(Output::has_ended);
+        match outcome {
+            InvocationOutcome::Success if !complete => Err(protocol_error("the invocation ends before its streams do")),
+            _ => Ok(()),
+        }
+    }
+
+    fn output_at(&self, channel: u32) -> Result<OutputId, Refusal> {
+        match self.by_channel.get(&channel) {
+            Some(End::Output(output)) => Ok(*output),
+            _ => Err(unbound()),
+        }
+    }
+}
+
+fn provisional(mapping: &Mapping) -> Option<Uuid> {
+    match mapping.way {
+        Way::Input { provisional, .. } => provisional,
+        Way::Output => None,
+    }
+}
+
+fn unbound() -> Refusal {
+    protocol_error("a message is for a channel that is not bound")
+}
