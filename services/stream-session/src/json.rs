@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::{Refusal, limits};
-pub use write::{Writer, canonical};
+pub use write::{Writer, canonical, pretty};
 
 /// A JSON value. Numbers keep their spelling, since some of it is forbidden in some places.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +32,8 @@ pub enum Json<'t> {
 pub struct Members<'t>(Vec<(Cow<'t, str>, Json<'t>)>);
 
 impl<'t> Json<'t> {
-    /// Reads a text (J1, J3, J4), of at most [`limits::DEPTH`](crate::limits::DEPTH) levels and
-    /// [`limits::COLLECTION`](crate::limits::COLLECTION) members or elements at one place.
+    /// Reads a text (J1, J3, J4), of at most [`limits::DEPTH`] levels and
+    /// [`limits::COLLECTION`] members or elements at one place.
     ///
     /// # Errors
     /// `malformed-message`, or `resource-exhausted` for a text beyond those limits.

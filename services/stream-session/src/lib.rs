@@ -4,6 +4,7 @@
 //! for bounded input, and answers bad input with the protocol's own error code.
 
 pub mod binary;
+pub mod checkpoint;
 pub mod client;
 mod code;
 pub mod field;

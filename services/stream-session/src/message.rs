@@ -8,6 +8,7 @@ mod server;
 
 use uuid::Uuid;
 
+pub(crate) use client::check_selector;
 pub(crate) use decode::{check_channel, check_decimals, check_token, check_version, decimal};
 
 use crate::json::Json;

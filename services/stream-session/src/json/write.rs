@@ -12,6 +12,48 @@ pub fn canonical(value: &Json<'_>) -> String {
     writer.finish()
 }
 
+/// The text of a value for people: a member or element a line, indented, members in the order of their names.
+#[must_use]
+pub fn pretty(value: &Json<'_>) -> String {
+    let mut writer = Writer::default();
+    indented(value, 0, &mut writer);
+    writer.finish()
+}
+
+fn indented(value: &Json<'_>, depth: usize, to: &mut Writer) {
+    let line = |to: &mut Writer, depth: usize| {
+        to.raw("\n");
+        to.raw(&"  ".repeat(depth));
+    };
+    match value {
+        Json::Array(elements) if !elements.is_empty() => {
+            to.raw("[");
+            for (at, element) in elements.iter().enumerate() {
+                to.raw(if at == 0 { "" } else { "," });
+                line(to, depth + 1);
+                indented(element, depth + 1, to);
+            }
+            line(to, depth);
+            to.raw("]");
+        }
+        Json::Object(members) if !members.is_empty() => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            to.raw("{");
+            for (at, (name, value)) in members.into_iter().enumerate() {
+                to.raw(if at == 0 { "" } else { "," });
+                line(to, depth + 1);
+                to.string(name);
+                to.raw(": ");
+                indented(value, depth + 1, to);
+            }
+            line(to, depth);
+            to.raw("}");
+        }
+        flat => to.value(flat),
+    }
+}
+
 /// Writes canonical JSON, one token after the other. The caller writes members in the order of their names.
 #[derive(Debug, Default)]
 pub struct Writer {

@@ -70,6 +70,12 @@ fn start<'t>(members: &mut Members<'t>) -> Result<Start<'t>, Refusal> {
     Ok(start)
 }
 
+/// Reads a selector, and checks its names.
+pub(crate) fn check_selector(json: Json<'_>) -> Result<Selector<'_>, Refusal> {
+    let selector = selector(Some(json))?;
+    selector.check().map(|()| selector)
+}
+
 fn selector<'t>(json: Option<Json<'t>>) -> Result<Selector<'t>, Refusal> {
     let Some(Json::Object(mut members)) = json else { return Err(wrong()) };
     let members = &mut members;
