@@ -1,6 +1,9 @@
-//! `loadtest journal`: durable records, and what the disk and bare SQLite do on the same directory.
+//! `loadtest journal`: durable records, and what the disk and bare SQLite do on the same directory, or what a FoundationDB
+//! cluster does by itself.
 
 mod appends;
+#[cfg(feature = "fdb")]
+mod cluster;
 mod disk;
 mod sqlite;
 
@@ -33,6 +36,12 @@ pub struct Journal {
     /// Directory on the disk to measure; a temporary one in it is used, and removed
     #[arg(long, value_name = "PATH", default_value = ".")]
     directory: PathBuf,
+
+    /// Cluster file of a FoundationDB cluster to measure instead; what is written there lies in a subspace of its own, and is
+    /// removed
+    #[cfg(feature = "fdb")]
+    #[arg(long, value_name = "PATH")]
+    fdb: Option<PathBuf>,
 }
 
 /// The medians of the rounds, per second.
@@ -50,10 +59,21 @@ pub struct Report {
 impl Journal {
     /// With everything but the directory as by default.
     pub fn new(directory: &Path) -> Self {
-        Self { rounds: ROUNDS, seconds: SECONDS, directory: directory.to_owned() }
+        Self {
+            rounds: ROUNDS,
+            seconds: SECONDS,
+            directory: directory.to_owned(),
+            #[cfg(feature = "fdb")]
+            fdb: None,
+        }
     }
 
     pub async fn run(&self) -> anyhow::Result<()> {
+        #[cfg(feature = "fdb")]
+        if let Some(cluster_file) = &self.fdb {
+            println!("{}", cluster::measure(cluster_file, self.rounds, Duration::from_secs(self.seconds)).await?);
+            return Ok(());
+        }
         println!("{}", self.measure().await?);
         Ok(())
     }

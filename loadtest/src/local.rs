@@ -27,12 +27,6 @@ impl LocalJournal {
         Ok(Self { journal, store, engine })
     }
 
-    /// A writer on a session of its own.
-    pub async fn new_writer(&self) -> anyhow::Result<Writer> {
-        let session = self.journal.create(new_session()).await?;
-        Ok(self.journal.mint(session.uid()).await?)
-    }
-
     /// Reads every row of the store, the records' and the few others, and returns how many bytes they have.
     pub async fn scan(&self) -> anyhow::Result<usize> {
         let everything = KeyRange::new([0_u8; 0].as_slice(), [0xff_u8].as_slice());
@@ -63,6 +57,12 @@ impl LocalJournal {
     pub async fn close(self) {
         self.engine.close().await;
     }
+}
+
+/// A writer on a session of its own.
+pub async fn new_writer(journal: &Journal) -> anyhow::Result<Writer> {
+    let session = journal.create(new_session()).await?;
+    Ok(journal.mint(session.uid()).await?)
 }
 
 /// An OUTPUT with a text of this length.

@@ -10,7 +10,7 @@ use journal::{SeqRange, SessionUid};
 use tokio::time::Instant;
 use wire::verify::Verifier;
 
-use crate::local::{LocalJournal, output};
+use crate::local::{LocalJournal, new_writer, output};
 
 /// Bytes of text in each record.
 const RECORD_BYTES: usize = 1024;
@@ -62,7 +62,7 @@ impl Reads {
     }
 
     async fn fill(&self, local: &LocalJournal) -> anyhow::Result<SessionUid> {
-        let mut writer = local.new_writer().await?;
+        let mut writer = new_writer(&local.journal).await?;
         for _ in 0..self.records.div_ceil(BATCH) {
             let events = (0..BATCH).map(|_| output(RECORD_BYTES)).collect();
             local.journal.append(&mut writer, events).await?;

@@ -28,15 +28,20 @@ pub struct Turns {
     #[arg(long, value_name = "PATH", default_value = ".")]
     directory: PathBuf,
 
+    /// Journal of that node, as agentsessionsd takes it, instead of a file in that directory
+    #[arg(long, value_name = "PLACE", conflicts_with = "server")]
+    journal: Option<String>,
+
     #[command(flatten)]
     load: Load,
 }
 
 impl Turns {
     pub async fn run(self) -> anyhow::Result<()> {
+        let journal: Vec<_> = self.journal.into_iter().flat_map(|place| ["--journal".to_owned(), place]).collect();
         let target = match self.server {
             Some(address) => Target::at(address, self.pid),
-            None => Target::start(&self.directory, &[]).await?,
+            None => Target::start(&self.directory, &journal).await?,
         };
         println!("{}", self.load.run(&target).await?);
         Ok(())

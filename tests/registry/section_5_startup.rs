@@ -1,26 +1,20 @@
 //! Every row of registry.md §5.
 
-use std::path::Path;
-
 use env::Env;
 use journal::{Journal, NewRegistration};
 use store::Store;
-use store::embedded::{Embedded, EmbeddedOptions};
-use support::{NodeBuilder, remote_spec};
+use support::{JournalPlace, NodeBuilder, remote_spec};
 use tonic::Code;
 use wire::{CreateSessionRequest, HarnessSource, ListHarnessesRequest, RegisterOutcome, Session};
 
 use crate::world::{World, name, refused, with_model};
 
 /// What a host of a newer version registers.
-async fn register_newer(journal: &Path, name: &str, spec: &str, digest: &str) {
-    let engine = Embedded::open(journal, EmbeddedOptions::default()).unwrap();
-    let store = Store::new(engine.clone(), Env::system());
+async fn register_newer(journal: &JournalPlace, name: &str, spec: &str, digest: &str) {
+    let store = Store::new(journal.open().await, Env::system());
     let opened = Journal::open(store, Env::system()).await.unwrap();
     let new = NewRegistration { name: name.into(), spec: spec.into(), spec_digest: digest.into() };
     opened.register_harness(new).await.unwrap();
-    drop(opened);
-    engine.close().await;
 }
 
 fn session(harness: &str) -> CreateSessionRequest {
@@ -88,12 +82,12 @@ async fn a_row_that_cannot_be_read_is_isolated_alone() {
         ("invalid", r#"{"remote":{"address":""},"capabilities":{"resumability":1}}"#),
     ];
     for (name, spec) in rows {
-        register_newer(&builder.journal(), name, spec, &format!("sha256:{name}")).await;
+        register_newer(builder.journal(), name, spec, &format!("sha256:{name}")).await;
     }
     let unplaceable = r#"{"substrate":{"atespace":"a","template":"t"},"capabilities":{"resumability":1}}"#;
     let spec: wire::HarnessSpec = serde_json::from_str(unplaceable).unwrap();
     let digest = wire::spec_digest(&spec).unwrap();
-    register_newer(&builder.journal(), "unplaceable", unplaceable, &digest).await;
+    register_newer(builder.journal(), "unplaceable", unplaceable, &digest).await;
 
     let node = builder.start().await;
     let (mut operator, mut api) = (node.operator().await, node.api().await);
@@ -156,7 +150,7 @@ async fn a_host_hears_of_registrations_by_itself() {
     let log = listening.path().join("node.log");
     // A log of its own over the same journal.
     let builder = NodeBuilder::new(listening.path())
-        .flag("--journal", world.directory.path().join("journal.db"))
+        .journal_of(world.directory.path())
         .flag("--model", "m")
         .flag("--registry-refresh", "50ms");
     let _node = builder.start().await;

@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use store::embedded::{Embedded, EmbeddedOptions};
 use store::{Engine, Isolation, KeyRange, RangeRead};
-use support::{Api, BOUND, Failpoint, NodeBuilder};
+use support::{Api, BOUND, Failpoint, JournalPlace, NodeBuilder};
 use tokio::time::Instant;
 use tonic::{Code, Status};
 use wire::{DeleteSessionRequest, ExecRequest, ForkRequest, IdentityRef, ListSessionsRequest, LogRecord, Session};
@@ -39,7 +38,7 @@ async fn turns(api: &mut Api, session: &str, count: usize) {
 
 /// How many rows of the journal name the session in their keys.
 async fn rows_of(directory: &Path, uid: &str) -> usize {
-    let engine = Embedded::open(directory.join("journal.db"), EmbeddedOptions::default()).unwrap();
+    let engine = JournalPlace::of(directory).open().await;
     let mut transaction = engine.begin().await.unwrap();
     let mut next = Some(RangeRead::forward(KeyRange::new([0_u8].as_slice(), [0xff_u8].as_slice())));
     let mut rows = 0;
@@ -48,8 +47,6 @@ async fn rows_of(directory: &Path, uid: &str) -> usize {
         rows += page.rows.iter().filter(|row| row.key.windows(uid.len()).any(|part| part == uid.as_bytes())).count();
         next = read.after(&page);
     }
-    drop(transaction);
-    engine.close().await;
     rows
 }
 

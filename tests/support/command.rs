@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::{Failpoint, binary};
+use crate::{Failpoint, JournalPlace, binary};
 
 /// Runs commands in a directory.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct Ended {
 }
 
 impl Agentctl {
-    /// In `directory`, whose `journal.db` is the journal unless a command names another.
+    /// In `directory`, whose journal is used unless a command names another.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
         Self { directory: directory.into() }
@@ -70,7 +70,9 @@ impl Agentctl {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(binary("agentctl"));
         command.args(arguments).current_dir(&self.directory).stdin(Stdio::null());
-        command.env("AGENTSESSIONS_JOURNAL", "journal.db").env_remove("AGENTSESSIONS_FAILPOINT");
+        let variable = |name: &str| format!("AGENTSESSIONS_{}", name.replace('-', "_").to_ascii_uppercase());
+        let journal = JournalPlace::of(&self.directory).settings().into_iter();
+        command.envs(journal.map(|(name, value)| (variable(name), value))).env_remove("AGENTSESSIONS_FAILPOINT");
         command
     }
 }

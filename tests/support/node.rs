@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::Instant;
 
-use crate::{Api, BOUND, Operator, Watcher, binary, connect};
+use crate::{Api, BOUND, JournalPlace, Operator, Watcher, binary, connect};
 
 /// Where a node kills itself, as by `kill -9`.
 #[derive(Clone, Copy, Debug)]
@@ -29,19 +29,27 @@ impl fmt::Display for Failpoint {
     }
 }
 
-/// How to start a node over the journal in a directory.
+/// How to start a node over the journal of a directory.
 #[derive(Clone, Debug)]
 pub struct NodeBuilder {
     directory: PathBuf,
+    journal: JournalPlace,
     arguments: Vec<OsString>,
     failpoint: Option<Failpoint>,
 }
 
 impl NodeBuilder {
-    /// A node over `directory/journal.db`.
+    /// A node over the journal of `directory`.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
-        Self { directory: directory.into(), arguments: Vec::new(), failpoint: None }
+        let journal = JournalPlace::of(directory);
+        Self { directory: directory.into(), journal, arguments: Vec::new(), failpoint: None }
+    }
+
+    /// Takes the journal of another directory.
+    #[must_use]
+    pub fn journal_of(self, directory: &Path) -> Self {
+        Self { journal: JournalPlace::of(directory), ..self }
     }
 
     /// Adds a flag with its value.
@@ -84,10 +92,10 @@ impl NodeBuilder {
         Self { failpoint: Some(failpoint), ..self }
     }
 
-    /// The journal file.
+    /// Where the journal is.
     #[must_use]
-    pub fn journal(&self) -> PathBuf {
-        self.directory.join("journal.db")
+    pub fn journal(&self) -> &JournalPlace {
+        &self.journal
     }
 
     /// The file to which the node logs, kept for a test that fails.
@@ -121,8 +129,7 @@ impl NodeBuilder {
         let mut command = Command::new(binary("agentsessionsd"));
         command
             .args(["--addr", "127.0.0.1:0"])
-            .arg("--journal")
-            .arg(self.journal())
+            .args(self.journal.settings().into_iter().flat_map(|(name, value)| [format!("--{name}").into(), value]))
             .arg("--ready-file")
             .arg(ready_file)
             .args(&self.arguments)

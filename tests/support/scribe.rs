@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use env::Env;
 use journal::{CreateError, Journal, NewOn, NewSession, SessionUid};
 use store::Store;
-use store::embedded::{Embedded, EmbeddedOptions};
 use wire::{Event, LogRecord};
 
 use crate::NodeBuilder;
@@ -19,8 +18,8 @@ impl Scribe {
     /// Opens the journal of `node`.
     pub async fn open(node: &NodeBuilder) -> Self {
         let env = Env::system();
-        let engine = Embedded::open(node.journal(), EmbeddedOptions::default()).expect("the journal opens");
-        let journal = Journal::open(Store::new(engine, env.clone()), env).await.expect("the journal is one of ours");
+        let store = Store::new(node.journal().open().await, env.clone());
+        let journal = Journal::open(store, env).await.expect("the journal is one of ours");
         Self { journal }
     }
 

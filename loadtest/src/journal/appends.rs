@@ -1,4 +1,4 @@
-//! The journal on the embedded engine.
+//! Appends to the journal: on the embedded engine, and whatever engine it is on.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use wire::verify::Verifier;
 
 use super::RECORD_BYTES;
-use crate::local::{LocalJournal, output};
+use crate::local::{LocalJournal, new_writer, output};
 
 /// Appends of one record each.
 pub struct Appends {
@@ -34,41 +34,46 @@ impl Appends {
 
     async fn run(path: &Path, writers: usize, bound: Duration) -> anyhow::Result<Self> {
         let local = LocalJournal::open(path).await?;
-        let mut idle = Vec::with_capacity(writers);
-        for _ in 0..writers {
-            idle.push(local.new_writer().await?);
-        }
-
         let before = local.stats();
-        let begun = Instant::now();
-        let running = idle.into_iter().map(|writer| start(&local.journal, writer, begun + bound));
-        let written = try_join_all(running.collect::<Vec<_>>()).await?;
-        let took = begun.elapsed();
+        let per_second = per_second(&local.journal, writers, bound).await?;
         let commits_per_sync = commits_per_sync(before, local.stats());
-
-        let mut total = 0;
-        for outcome in written {
-            let (writer, count) = outcome?;
-            check(&local.journal, &writer, count).await?;
-            total += count;
-        }
         local.close().await;
-        Ok(Self { per_second: total as f64 / took.as_secs_f64(), commits_per_sync })
+        Ok(Self { per_second, commits_per_sync })
     }
 }
 
-/// The task of one writer, and how many records it has appended.
-fn start(journal: &Journal, writer: Writer, deadline: Instant) -> oneshot::Receiver<anyhow::Result<(Writer, u64)>> {
-    let journal = journal.clone();
+/// How many records `writers` append per second, one each time, while all of them do so for `bound`. They run as tasks on
+/// the runtime of the caller. Everything is read back.
+pub async fn per_second(journal: &Journal, writers: usize, bound: Duration) -> anyhow::Result<f64> {
+    let mut idle = Vec::with_capacity(writers);
+    for _ in 0..writers {
+        idle.push(new_writer(journal).await?);
+    }
+    let begun = Instant::now();
+    let running = idle.into_iter().map(|writer| start(append(journal.clone(), writer, begun + bound)));
+    let written = try_join_all(running.collect::<Vec<_>>()).await?;
+    let took = begun.elapsed();
+
+    let mut total = 0;
+    for outcome in written {
+        let (writer, count) = outcome?;
+        check(journal, &writer, count).await?;
+        total += count;
+    }
+    Ok(total as f64 / took.as_secs_f64())
+}
+
+/// Runs `work` as a task.
+pub fn start<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> oneshot::Receiver<T> {
     let (sender, outcome) = oneshot::channel();
     Tasks::default().spawn("writer", TaskKind::Request, async move {
         // An error means that the measurement has failed already.
-        let _ = sender.send(append(&journal, writer, deadline).await);
+        let _ = sender.send(work.await);
     });
     outcome
 }
 
-async fn append(journal: &Journal, mut writer: Writer, deadline: Instant) -> anyhow::Result<(Writer, u64)> {
+async fn append(journal: Journal, mut writer: Writer, deadline: Instant) -> anyhow::Result<(Writer, u64)> {
     let mut count = 0;
     while Instant::now() < deadline {
         journal.append(&mut writer, vec![output(RECORD_BYTES)]).await?;

@@ -87,8 +87,13 @@ impl Common {
 }
 
 /// Keys of the node's configuration that are flags here too, for the host in this process.
-const HOST_KEYS: [&str; 8] = [
+const HOST_KEYS: [&str; 13] = [
     "journal",
+    "fdb.subspace",
+    "fdb.tls_certificate",
+    "fdb.tls_key",
+    "fdb.tls_ca",
+    "fdb.tls_verify_peers",
     "project",
     "model.name",
     "model.base_url",
@@ -184,7 +189,7 @@ mod tests {
         let common = read("list").unwrap().common;
         assert_eq!((common.server.len(), common.host), (0, Config::default()));
         let host = read("exec -journal j.db -project p -model m").unwrap().common.host;
-        assert_eq!((host.journal.to_str(), &*host.project, &*host.model.name), (Some("j.db"), "p", "m"));
+        assert_eq!((host.journal.to_string().as_str(), &*host.project, &*host.model.name), ("j.db", "p", "m"));
     }
 
     #[test]

@@ -9,6 +9,8 @@ mod tools;
 mod values;
 
 use std::collections::BTreeMap;
+#[cfg(feature = "fdb")]
+use std::path::Path;
 use std::path::PathBuf;
 
 use ::tools::ExecutorConfig;
@@ -17,13 +19,15 @@ use controller::{Powers, TurnLimits};
 use env::Env;
 use harness::{Directory, DirectoryProblem, RegisteredPlacements, RemoteOptions};
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "fdb")]
+use store::fdb::{FdbOptions, Tls};
 
 pub use load::{Problem, Problems};
 pub use process::{ProcessConfig, ProcessResumability};
 pub use tools::{ToolsConfig, ToolsKind};
 pub use values::{
-    ByteSize, Count, InvalidValue, ListenAddr, LogFilter, LogFormat, MetricsAddr, Period, RegistryAddr, Retries,
-    StaticHarness, Switch,
+    ByteSize, Count, InvalidValue, JournalPlace, ListenAddr, LogFilter, LogFormat, MetricsAddr, Period, RegistryAddr,
+    Retries, StaticHarness, Subspace, Switch,
 };
 
 /// Everything an operator can decide about a node. Credentials are not part of it: they come from the environment
@@ -36,9 +40,10 @@ pub struct Config {
     #[arg(id = "addr", long, value_name = "HOST:PORT")]
     pub addr: ListenAddr,
 
-    /// File of the embedded journal; created if it is not there. Several nodes on one machine may share it
-    #[arg(id = "journal", long, value_name = "PATH")]
-    pub journal: PathBuf,
+    /// File of the embedded journal, created if it is not there, which several nodes on one machine may share; or
+    /// fdb:CLUSTER_FILE, a FoundationDB cluster, which nodes anywhere may share
+    #[arg(id = "journal", long, value_name = "PLACE")]
+    pub journal: JournalPlace,
 
     /// Project of sessions created without one, and of list requests without one
     #[arg(id = "project", long, value_name = "NAME")]
@@ -58,6 +63,10 @@ pub struct Config {
     /// address of the registry listener, if there is one, and a line `metrics ADDRESS`, if metrics are served
     #[arg(id = "ready_file", long = "ready-file", value_name = "PATH")]
     pub ready_file: Option<PathBuf>,
+
+    /// The FoundationDB cluster that the journal is in, if it is in one.
+    #[command(flatten)]
+    pub fdb: FdbConfig,
 
     /// Completes model requests.
     #[command(flatten)]
@@ -96,6 +105,33 @@ pub struct Config {
     #[arg(skip)]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, ToolsConfig>,
+}
+
+/// A journal in a FoundationDB cluster. The passphrase of the key is taken from FDB_TLS_PASSWORD.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "FoundationDB (for --journal fdb:CLUSTER_FILE)")]
+#[serde(default, deny_unknown_fields)]
+pub struct FdbConfig {
+    /// Name that the journal's keys begin with, so that several journals can share a cluster; all nodes of a journal give
+    /// the same. Without it the keys are as they are
+    #[arg(id = "fdb.subspace", long = "fdb-subspace", value_name = "NAME")]
+    pub subspace: Option<Subspace>,
+
+    /// PEM file with this node's certificate chain, for a cluster that uses TLS
+    #[arg(id = "fdb.tls_certificate", long = "fdb-tls-certificate", value_name = "PATH")]
+    pub tls_certificate: Option<PathBuf>,
+
+    /// PEM file with the private key of that certificate
+    #[arg(id = "fdb.tls_key", long = "fdb-tls-key", value_name = "PATH")]
+    pub tls_key: Option<PathBuf>,
+
+    /// PEM file with the certificate authorities that the cluster's servers are checked against
+    #[arg(id = "fdb.tls_ca", long = "fdb-tls-ca", value_name = "PATH")]
+    pub tls_ca: Option<PathBuf>,
+
+    /// What the certificates of the cluster's servers must say, such as Check.Valid=1,S.O=Example
+    #[arg(id = "fdb.tls_verify_peers", long = "fdb-tls-verify-peers", value_name = "RULE")]
+    pub tls_verify_peers: Option<String>,
 }
 
 /// An OpenAI-compatible model provider. The key is taken from MODEL_API_KEY, else from OPENAI_API_KEY.
@@ -250,11 +286,12 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             addr: ListenAddr::loopback(8080),
-            journal: "agentsessions.db".into(),
+            journal: PathBuf::from("agentsessions.db").into(),
             project: "default".to_owned(),
             harness: Vec::new(),
             drain_timeout: Period::seconds(10),
             ready_file: None,
+            fdb: FdbConfig::default(),
             model: ModelConfig::default(),
             registry: RegistryConfig::default(),
             powers: PowersConfig::default(),
@@ -397,10 +434,25 @@ impl Config {
         ];
         let periods = periods.into_iter().filter(|(_, period)| period.get().is_zero());
         let periods = periods.map(|(key, _)| Problem::new(key, "must be longer than zero"));
-        let journal = self.journal.as_os_str().is_empty().then(|| Problem::new("journal", "must name a file"));
         let shared = self.registry.addr.get().filter(|addr| addr.port() != 0 && addr.port() == self.addr.port());
         let shared = shared.map(|_| Problem::new("registry.addr", "must not have the port of the Sessions service"));
-        harnesses.chain(model).chain(tools).chain(periods).chain(journal).chain(shared).collect()
+        harnesses.chain(model).chain(tools).chain(periods).chain(shared).collect()
+    }
+}
+
+#[cfg(feature = "fdb")]
+impl FdbConfig {
+    /// What the engine needs for the cluster of `cluster_file`.
+    pub(crate) fn options(&self, cluster_file: &Path) -> FdbOptions {
+        let mut options = FdbOptions::new(cluster_file);
+        options.subspace = self.subspace.as_ref().map(|subspace| subspace.get().clone()).unwrap_or_default();
+        options.tls = Tls {
+            certificate: self.tls_certificate.clone(),
+            key: self.tls_key.clone(),
+            ca: self.tls_ca.clone(),
+            verify_peers: self.tls_verify_peers.clone(),
+        };
+        options
     }
 }
 

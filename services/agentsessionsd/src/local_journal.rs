@@ -1,19 +1,29 @@
 //! The journal that a configuration names.
 
+use std::path::Path;
+
 use env::Env;
 use journal::Journal;
 use prometheus_client::registry::Registry;
-use store::Store;
 use store::embedded::{self, Embedded, EmbeddedOptions};
+#[cfg(feature = "fdb")]
+use store::fdb::Fdb;
+use store::{Engine, Store};
 
 use crate::StartError;
-use crate::config::Config;
+use crate::config::{Config, JournalPlace};
 use crate::node::STORE_BOUND;
 
 /// An open journal, and the engine below it.
 pub struct LocalJournal {
-    engine: Embedded,
+    engine: OpenEngine,
     journal: Journal,
+}
+
+enum OpenEngine {
+    Embedded(Embedded),
+    #[cfg(feature = "fdb")]
+    Cluster(Fdb),
 }
 
 impl LocalJournal {
@@ -22,14 +32,10 @@ impl LocalJournal {
     /// # Errors
     /// [`StartError`]. A file that is no journal of this version is left as it is.
     pub async fn open(config: &Config, env: &Env) -> Result<Self, StartError> {
-        let path = || config.journal.clone();
-        let engine = Embedded::open(&config.journal, EmbeddedOptions::default()).map_err(|source| match source {
-            embedded::OpenError::ReferenceJournal { path, .. } => StartError::ReferenceJournal(path),
-            source => StartError::Store { path: path(), source },
-        })?;
-        let journal = Journal::open(store_over(engine.clone(), env.clone())?, env.clone())
+        let engine = OpenEngine::open(config).await?;
+        let journal = Journal::open(engine.store(env.clone())?, env.clone())
             .await
-            .map_err(|source| StartError::Journal { path: path(), source })?;
+            .map_err(|source| StartError::Journal { place: config.journal.clone(), source })?;
         Ok(Self { engine, journal })
     }
 
@@ -41,23 +47,62 @@ impl LocalJournal {
 
     /// Adds what the engine measures to `registry`.
     pub(crate) fn register_metrics(&self, registry: &mut Registry) {
-        self.engine.register_metrics(registry);
+        match &self.engine {
+            OpenEngine::Embedded(engine) => engine.register_metrics(registry),
+            #[cfg(feature = "fdb")]
+            OpenEngine::Cluster(engine) => engine.register_metrics(registry),
+        }
     }
 
-    /// Commits what waits and closes the file.
+    /// Commits what waits and closes what is open.
     pub async fn close(self) {
-        if tokio::time::timeout(STORE_BOUND, self.engine.close()).await.is_err() {
-            tracing::warn!("store did not close in time");
+        match self.engine {
+            OpenEngine::Embedded(engine) => {
+                if tokio::time::timeout(STORE_BOUND, engine.close()).await.is_err() {
+                    tracing::warn!("store did not close in time");
+                }
+            }
+            // Nothing waits: a commit is answered to whoever asked for it. The client ends with the process.
+            #[cfg(feature = "fdb")]
+            OpenEngine::Cluster(_) => {}
         }
     }
 }
 
+impl OpenEngine {
+    async fn open(config: &Config) -> Result<Self, StartError> {
+        match &config.journal {
+            JournalPlace::File(path) => open_file(path).map(Self::Embedded),
+            #[cfg(feature = "fdb")]
+            JournalPlace::Cluster(file) => match Fdb::open(&config.fdb.options(file)).await {
+                Ok(engine) => Ok(Self::Cluster(engine)),
+                Err(source) => Err(StartError::Cluster { file: file.clone(), source }),
+            },
+        }
+    }
+
+    fn store(&self, env: Env) -> Result<Store, StartError> {
+        match self {
+            Self::Embedded(engine) => store_over(engine.clone(), env),
+            #[cfg(feature = "fdb")]
+            Self::Cluster(engine) => store_over(engine.clone(), env),
+        }
+    }
+}
+
+fn open_file(path: &Path) -> Result<Embedded, StartError> {
+    Embedded::open(path, EmbeddedOptions::default()).map_err(|source| match source {
+        embedded::OpenError::ReferenceJournal { path, .. } => StartError::ReferenceJournal(path),
+        source => StartError::Store { path: path.to_owned(), source },
+    })
+}
+
 #[cfg(feature = "failpoints")]
-fn store_over(engine: Embedded, env: Env) -> Result<Store, StartError> {
+fn store_over(engine: impl Engine, env: Env) -> Result<Store, StartError> {
     Ok(crate::failpoint::store(engine, env)?)
 }
 
 #[cfg(not(feature = "failpoints"))]
-fn store_over(engine: Embedded, env: Env) -> Result<Store, StartError> {
+fn store_over(engine: impl Engine, env: Env) -> Result<Store, StartError> {
     Ok(Store::new(engine, env))
 }

@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tools::InvalidTools;
 
-use crate::config::Config;
+use crate::config::{Config, JournalPlace};
 use crate::effects::Effects;
 use crate::fronts::Fronts;
 use crate::local_journal::LocalJournal;
@@ -53,11 +53,20 @@ pub enum StartError {
         path = .0.display()
     )]
     ReferenceJournal(PathBuf),
-    /// What is in the file is not a journal this version reads.
-    #[error("journal {path} cannot be read: {source}")]
+    /// The journal's cluster cannot be opened.
+    #[cfg(feature = "fdb")]
+    #[error("journal fdb:{file} cannot be opened: {source}", file = file.display())]
+    Cluster {
+        /// The cluster file.
+        file: PathBuf,
+        /// What is wrong.
+        source: store::fdb::OpenError,
+    },
+    /// What is there is not a journal this version reads.
+    #[error("journal {place} cannot be read: {source}")]
     Journal {
-        /// The file.
-        path: PathBuf,
+        /// Where.
+        place: JournalPlace,
         /// What is wrong.
         source: journal::OpenError,
     },
@@ -166,7 +175,7 @@ impl Node {
             let addrs = once(addr).chain(node.registry_addr);
             node.ready = Some(ReadyFile::write(path, addrs, node.metrics_addr).map_err(ready_error)?);
         }
-        let journal = config.journal.display();
+        let journal = &config.journal;
         tracing::info!(%addr, %journal, version = env!("CARGO_PKG_VERSION"), "listening on {addr}");
         Ok(node)
     }
@@ -346,7 +355,7 @@ mod tests {
         std::fs::write(&ready, "left over").unwrap();
         let config = Config {
             addr: ListenAddr::loopback(0),
-            journal: directory.path().join("journal.db"),
+            journal: directory.path().join("journal.db").into(),
             ready_file: Some(ready.clone()),
             ..Config::default()
         };

@@ -46,6 +46,12 @@ impl<E: Engine> Counted<E> {
     }
 }
 
+impl<E> Counted<E> {
+    fn count(&self, inner: Box<dyn EngineTransaction>) -> Box<dyn EngineTransaction> {
+        Box::new(CountedTransaction { inner, counts: Arc::clone(&self.counts) })
+    }
+}
+
 impl Counts {
     fn add(&self, rows: usize) {
         self.requests.fetch_add(1, Ordering::Relaxed);
@@ -56,8 +62,11 @@ impl Counts {
 #[async_trait]
 impl<E: Engine> Engine for Counted<E> {
     async fn begin(&self) -> Result<Box<dyn EngineTransaction>, StoreError> {
-        let inner = self.engine.begin().await?;
-        Ok(Box::new(CountedTransaction { inner, counts: Arc::clone(&self.counts) }))
+        Ok(self.count(self.engine.begin().await?))
+    }
+
+    async fn begin_background(&self) -> Result<Box<dyn EngineTransaction>, StoreError> {
+        Ok(self.count(self.engine.begin_background().await?))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What an engine implements. Modelled on FoundationDB's transactions, so that its client fits without adaptation.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -50,6 +52,23 @@ pub type Watch = BoxFuture<'static, Result<(), StoreError>>;
 pub trait Engine: Send + Sync + 'static {
     /// Begins a transaction.
     async fn begin(&self) -> Result<Box<dyn EngineTransaction>, StoreError>;
+
+    /// Begins a transaction that may stand back for those of [`begin`](Self::begin) when the store has much to do. An
+    /// engine that knows no such thing treats all alike.
+    async fn begin_background(&self) -> Result<Box<dyn EngineTransaction>, StoreError> {
+        self.begin().await
+    }
+}
+
+#[async_trait]
+impl Engine for Arc<dyn Engine> {
+    async fn begin(&self) -> Result<Box<dyn EngineTransaction>, StoreError> {
+        (**self).begin().await
+    }
+
+    async fn begin_background(&self) -> Result<Box<dyn EngineTransaction>, StoreError> {
+        (**self).begin_background().await
+    }
 }
 
 /// One transaction of an engine.

@@ -92,6 +92,13 @@ impl State {
         Ok(())
     }
 
+    fn disturb(self: &Arc<Self>, inner: Box<dyn EngineTransaction>) -> Box<dyn EngineTransaction> {
+        // One generator a transaction, so that what happens to it depends little on what runs beside it.
+        let number = self.transactions.fetch_add(1, Ordering::SeqCst);
+        let rng = StdRng::seed_from_u64(self.plan.seed.wrapping_add(number.wrapping_mul(SEED_STEP)));
+        Box::new(Faulty { inner, state: Arc::clone(self), rng, writes: false })
+    }
+
     fn count_fault(&self) {
         self.faults.fetch_add(1, Ordering::SeqCst);
     }
@@ -101,14 +108,14 @@ impl State {
 impl<E: Engine> Engine for Fault<E> {
     async fn begin(&self) -> Result<Box<dyn EngineTransaction>, StoreError> {
         self.state.check_alive()?;
-        let inner = self.engine.begin().await?;
-        // One generator a transaction, so that what happens to it depends little on what runs beside it.
-        let number = self.state.transactions.fetch_add(1, Ordering::SeqCst);
-        let rng = StdRng::seed_from_u64(self.state.plan.seed.wrapping_add(number.wrapping_mul(SEED_STEP)));
-        Ok(Box::new(Faulty { inner, state: Arc::clone(&self.state), rng, writes: false }))
+        Ok(self.state.disturb(self.engine.begin().await?))
+    }
+
+    async fn begin_background(&self) -> Result<Box<dyn EngineTransaction>, StoreError> {
+        self.state.check_alive()?;
+        Ok(self.state.disturb(self.engine.begin_background().await?))
     }
 }
-
 /// Any large odd number keeps the generators of neighbouring seeds and transactions apart.
 const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 

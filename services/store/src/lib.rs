@@ -11,6 +11,8 @@ pub mod embedded;
 mod engine;
 mod error;
 pub mod fault;
+#[cfg(feature = "fdb")]
+pub mod fdb;
 pub mod limits;
 pub mod memory;
 pub mod metrics;
@@ -18,6 +20,7 @@ mod optimistic;
 mod range;
 mod reads;
 mod store;
+mod subspace;
 mod tree;
 mod watches;
 mod writes;
@@ -26,3 +29,4 @@ pub use engine::{AtomicOp, Engine, EngineTransaction, Isolation, Versionstamp, W
 pub use error::{CommitError, LimitExceeded, StoreError, TransactError};
 pub use range::{KeyRange, KeyValue, Page, RangeRead};
 pub use store::{Attempt, RetryPolicy, Store, Transaction};
+pub use subspace::{InvalidSubspace, Subspace};

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::limits::{self, Size, TRANSACTION_LIFE};
+use crate::limits::{self, Account, TRANSACTION_LIFE};
 use crate::range::PageBuilder;
 use crate::reads::Reads;
 use crate::watches::{PendingWatch, Watches};
@@ -57,9 +57,7 @@ pub(crate) struct Optimistic<B: Backend> {
     snapshot: Option<B::Snapshot>,
     started: Option<Instant>,
     commit: Commit,
-    size: Size,
-    /// What the first illegal write was refused for: reported by the commit, as setting has no answer.
-    refused: Option<StoreError>,
+    account: Account,
     /// A presumption about a key that the transaction itself had written was wrong.
     doomed: bool,
     watches: Vec<PendingWatch>,
@@ -72,8 +70,7 @@ impl<B: Backend> Optimistic<B> {
             snapshot: None,
             started: None,
             commit: Commit::default(),
-            size: Size::default(),
-            refused: None,
+            account: Account::default(),
             doomed: false,
             watches: Vec::new(),
         }
@@ -97,7 +94,7 @@ impl<B: Backend> Optimistic<B> {
     async fn committed_value(&mut self, key: &[u8], isolation: Isolation) -> Result<Option<Bytes>, StoreError> {
         let value = self.snapshot().await?.get(key).await?;
         if isolation == Isolation::Serializable {
-            self.size.add_point(key)?;
+            self.account.count_point(key)?;
             self.commit.reads.record(key, value.clone());
         }
         Ok(value)
@@ -106,7 +103,7 @@ impl<B: Backend> Optimistic<B> {
     async fn committed_page(&mut self, read: &RangeRead, isolation: Isolation) -> Result<Page, StoreError> {
         let page = self.snapshot().await?.page(read).await?;
         if isolation == Isolation::Serializable {
-            self.size.add_range(&read.covered_by(&page))?;
+            self.account.count_range(&read.covered_by(&page))?;
             self.commit.reads.record_page(read.clone(), page.clone());
         }
         Ok(page)
@@ -134,20 +131,6 @@ impl<B: Backend> Optimistic<B> {
         Ok(merged.finish())
     }
 
-    fn write(&mut self, check: Result<(), StoreError>, write: impl FnOnce(&mut Writes)) {
-        match check {
-            _ if self.refused.is_some() => {}
-            Ok(()) => write(&mut self.commit.writes),
-            Err(error) => self.refused = Some(error),
-        }
-    }
-
-    fn check_write(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        limits::check_key(key)?;
-        limits::check_value(value)?;
-        self.size.add_write(key.len(), value.len())
-    }
-
     /// The values that the transaction sees of the keys that it watches.
     async fn watched_values(&mut self) -> Result<Vec<(PendingWatch, Option<Bytes>)>, StoreError> {
         let watches = std::mem::take(&mut self.watches);
@@ -167,7 +150,7 @@ impl<B: Backend> Optimistic<B> {
             return self.check_presumptions().await.map(|()| None);
         }
         self.snapshot = None;
-        self.commit.bytes = self.size.bytes();
+        self.commit.bytes = self.account.bytes();
         self.backend.commit(std::mem::take(&mut self.commit)).await
     }
 
@@ -210,7 +193,7 @@ impl<B: Backend> EngineTransaction for Optimistic<B> {
         limits::check_key(key)?;
         self.check_age()?;
         if let Overlay::Nothing = self.commit.writes.overlay(key) {
-            self.size.add_point(key)?;
+            self.account.count_point(key)?;
             self.commit.reads.presume(key, value.cloned());
         } else {
             self.doomed |= self.get(key, Isolation::Serializable).await?.as_ref() != value;
@@ -219,29 +202,34 @@ impl<B: Backend> EngineTransaction for Optimistic<B> {
     }
 
     fn set(&mut self, key: &[u8], value: &[u8]) {
-        let check = self.check_write(key, value);
-        self.write(check, |writes| writes.set(key, value));
+        if self.account.allows_write(key, value) {
+            self.commit.writes.set(key, value);
+        }
     }
 
     fn clear(&mut self, key: &[u8]) {
-        let check = self.check_write(key, &[]);
-        self.write(check, |writes| writes.clear(key));
+        if self.account.allows_write(key, &[]) {
+            self.commit.writes.clear(key);
+        }
     }
 
     fn clear_range(&mut self, range: &KeyRange) {
-        let check = limits::check_range(range).and_then(|()| self.size.add_cleared(range));
-        self.write(check, |writes| writes.clear_range(range));
+        if self.account.allows_clear(range) {
+            self.commit.writes.clear_range(range);
+        }
     }
 
     fn atomic(&mut self, op: AtomicOp, key: &[u8], operand: u64) {
-        let check = self.check_write(key, &operand.to_le_bytes());
-        self.write(check, |writes| writes.atomic(op, key, operand));
+        if self.account.allows_write(key, &operand.to_le_bytes()) {
+            self.commit.writes.atomic(op, key, operand);
+        }
     }
 
     fn set_versionstamped_key(&mut self, prefix: &[u8], suffix: &[u8], value: &[u8]) {
         let key = [prefix, &[0; Versionstamp::BYTES], suffix].concat();
-        let check = self.check_write(&key, value);
-        self.write(check, |writes| writes.set_versionstamped(prefix, suffix, value));
+        if self.account.allows_write(&key, value) {
+            self.commit.writes.set_versionstamped(prefix, suffix, value);
+        }
     }
 
     fn watch(&mut self, key: &[u8]) -> Watch {
@@ -254,9 +242,7 @@ impl<B: Backend> EngineTransaction for Optimistic<B> {
     }
 
     async fn commit(mut self: Box<Self>) -> Result<Option<Versionstamp>, CommitError> {
-        if let Some(error) = self.refused.take() {
-            return Err(error.into());
-        }
+        self.account.settle()?;
         self.check_age()?;
         let watched = self.watched_values().await?;
         let stamp = self.commit_writes().await?;

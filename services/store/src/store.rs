@@ -75,18 +75,26 @@ pub struct Store {
     engine: Arc<dyn Engine>,
     env: Env,
     policy: RetryPolicy,
+    background: bool,
 }
 
 impl Store {
     /// A store over `engine` with the default retry policy.
     pub fn new(engine: impl Engine, env: Env) -> Self {
-        Self { engine: Arc::new(engine), env, policy: RetryPolicy::default() }
+        Self { engine: Arc::new(engine), env, policy: RetryPolicy::default(), background: false }
     }
 
     /// The same store with another retry policy.
     #[must_use]
     pub fn with_policy(self, policy: RetryPolicy) -> Self {
         Self { policy, ..self }
+    }
+
+    /// The same store for work that nobody waits for. Its transactions stand back for others where the engine can let them,
+    /// and may be put off for as long as the policy allows.
+    #[must_use]
+    pub fn background(&self) -> Self {
+        Self { background: true, ..self.clone() }
     }
 
     /// Runs `body` in a transaction and commits it, again and again until it commits, refuses, or the policy ends.
@@ -135,7 +143,8 @@ impl Store {
     where
         F: for<'t> FnMut(&'t mut Transaction, Attempt) -> BoxFuture<'t, Result<T, TransactError<E>>>,
     {
-        let mut transaction = match self.engine.begin().await {
+        let begun = if self.background { self.engine.begin_background().await } else { self.engine.begin().await };
+        let mut transaction = match begun {
             Ok(inner) => Transaction { inner, writes: false },
             Err(StoreError::TooOld) => return Ok(Ended::Again(Retry::TooOld)),
             Err(error) => return Err(error.into()),

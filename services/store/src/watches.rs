@@ -12,7 +12,7 @@ use crate::writes::Change;
 use crate::{StoreError, Watch};
 
 /// Most watches that may wait at once; FoundationDB's default.
-const MAX_WATCHES: usize = 10_000;
+pub(crate) const MAX_WATCHES: usize = 10_000;
 
 /// The armed watches of one engine.
 #[derive(Default)]
@@ -46,8 +46,12 @@ impl PendingWatch {
     }
 }
 
-fn not_armed() -> StoreError {
+pub(crate) fn not_armed() -> StoreError {
     StoreError::Unavailable("the watching transaction did not commit, or the store closed".into())
+}
+
+pub(crate) fn too_many() -> StoreError {
+    StoreError::Unavailable("too many watches".into())
 }
 
 impl Watches {
@@ -59,7 +63,7 @@ impl Watches {
         }
         if waiting.count >= MAX_WATCHES {
             // An error means that the watch was dropped meanwhile, which is as good.
-            let _ = pending.waiter.send(Err(StoreError::Unavailable("too many watches".into())));
+            let _ = pending.waiter.send(Err(too_many()));
             return;
         }
         waiting.count += 1;

@@ -26,4 +26,4 @@ impl Engine for Temporary {
     }
 }
 
-store::conformance_tests!(Temporary::new());
+store::conformance_tests!(Some(Temporary::new()));

@@ -1,3 +1,3 @@
 //! The memory engine does what every engine must.
 
-store::conformance_tests!(store::memory::Memory::default());
+store::conformance_tests!(Some(store::memory::Memory::default()));

@@ -29,10 +29,10 @@ pub struct Import {
 impl Import {
     pub fn run(self, common: &Common) -> anyhow::Result<()> {
         if !common.server.is_empty() {
-            bail!("import writes to --journal, a file on this machine; leave --server out");
+            bail!("import writes to --journal itself; leave --server out");
         }
         let path = &self.file;
-        if is_same_file(path, &common.host.journal) {
+        if common.host.journal.file().is_some_and(|journal| is_same_file(path, journal)) {
             bail!("{} cannot be imported into itself; name a new file with --journal", path.display());
         }
         let mut output = Output::stdout(common.output);

@@ -26,7 +26,7 @@ impl Operator {
         let ctl = Ctl::new();
         std::fs::write(ctl.path("spec.json"), SPEC).unwrap();
         let mut config =
-            Config { addr: "127.0.0.1:0".parse().unwrap(), journal: ctl.path("j.db"), ..Config::default() };
+            Config { addr: "127.0.0.1:0".parse().unwrap(), journal: ctl.path("j.db").into(), ..Config::default() };
         config.registry.addr = "127.0.0.1:0".parse().unwrap();
         config.model.name = "m".to_owned();
         let runtime = Runtime::new().unwrap();

@@ -102,7 +102,7 @@ fn a_host_elsewhere_answers_as_the_one_in_the_process_does() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let config = node::config::Config {
         addr: "127.0.0.1:0".parse().unwrap(),
-        journal: ctl.path("elsewhere.db"),
+        journal: ctl.path("elsewhere.db").into(),
         ..Default::default()
     };
     let node = runtime.block_on(node::Node::start(&config, env::Env::system())).unwrap();

@@ -91,6 +91,8 @@ project = "default"
 harness = []
 drain_timeout = "10s"
 
+[fdb]
+
 [model]
 name = ""
 base_url = "https://api.openai.com/v1"

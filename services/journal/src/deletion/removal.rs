@@ -34,6 +34,7 @@ impl Journal {
     pub async fn unfinished_deletion(&self) -> Result<Option<SessionUid>, JournalError> {
         let first = self
             .store
+            .background()
             .transact::<_, JournalError, _>(|transaction, _| {
                 let read = RangeRead::forward(keys::removals()).limit(1);
                 async move { Ok(transaction.get_range(&read, Isolation::Snapshot).await?) }.boxed()
@@ -46,6 +47,7 @@ impl Journal {
     async fn removal(&self, uid: &SessionUid) -> Result<Option<RemovalRow>, JournalError> {
         let row = self
             .store
+            .background()
             .transact::<_, JournalError, _>(|transaction, _| {
                 let key = keys::removal(uid);
                 async move { Ok(transaction.get_snapshot(&key).await?) }.boxed()
@@ -60,6 +62,7 @@ impl Journal {
         loop {
             let more = self
                 .store
+                .background()
                 .transact(|transaction, _| {
                     let keys = keys.clone();
                     async move { remove_page(transaction, &keys).await }.boxed()
@@ -77,6 +80,7 @@ impl Journal {
         let pin = keys::pin(&ancestor, segment.up_to(), uid);
         let buried = self
             .store
+            .background()
             .transact::<_, JournalError, _>(|transaction, _| {
                 let (pin, ancestor) = (pin.clone(), ancestor.clone());
                 async move {
@@ -92,6 +96,7 @@ impl Journal {
 
     async fn note_finished(&self, uid: &SessionUid) -> Result<(), JournalError> {
         self.store
+            .background()
             .transact::<_, JournalError, _>(|transaction, _| {
                 transaction.clear(&keys::removal(uid));
                 async { Ok(()) }.boxed()

@@ -21,6 +21,14 @@ pub async fn in_memory() -> Journal {
     open(store::memory::Memory::default()).await
 }
 
+/// An empty subspace of the cluster that `FDB_CLUSTER_FILE` names, if it names one. What is written there stays.
+#[cfg(feature = "fdb")]
+pub async fn cluster() -> Option<store::fdb::Fdb> {
+    let mut options = store::fdb::FdbOptions::new(std::env::var_os("FDB_CLUSTER_FILE")?);
+    options.subspace = format!("test-{:016x}", Env::system().random_u64()).parse().unwrap();
+    Some(store::fdb::Fdb::open(&options).await.unwrap())
+}
+
 pub fn new_session(project: &str) -> NewSession {
     NewSession {
         project: project.to_owned(),

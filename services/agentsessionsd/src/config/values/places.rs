@@ -1,16 +1,23 @@
 //! Where something is.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use harness::NamedAddress;
 use serde::{Deserialize, Serialize};
+use store::InvalidSubspace;
 
 use super::{InvalidValue, Raw, text_value};
 
 text_value!(ListenAddr);
 text_value!(MetricsAddr);
 text_value!(StaticHarness);
+text_value!(JournalPlace);
+text_value!(Subspace);
+
+/// What a place in a FoundationDB cluster begins with.
+const CLUSTER: &str = "fdb:";
 
 /// An address to listen on: `host:port`, `[ipv6]:port`, or `:port` for every interface. Port 0 takes a free one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +108,81 @@ impl FromStr for StaticHarness {
     }
 }
 
+/// Where the journal is: the path of a file, or `fdb:` and the path of a FoundationDB cluster file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Raw", into = "String")]
+pub enum JournalPlace {
+    /// In this file.
+    File(PathBuf),
+    /// In the cluster of this cluster file.
+    #[cfg(feature = "fdb")]
+    Cluster(PathBuf),
+}
+
+impl JournalPlace {
+    /// The file that the journal is in, if it is in one.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            #[cfg(feature = "fdb")]
+            Self::Cluster(_) => None,
+        }
+    }
+
+    #[cfg(feature = "fdb")]
+    fn cluster(file: &str) -> Result<Self, InvalidValue> {
+        match file {
+            "" => Err(InvalidValue(format!("{CLUSTER:?} names no cluster file: write {CLUSTER}PATH"))),
+            file => Ok(Self::Cluster(file.into())),
+        }
+    }
+
+    #[cfg(not(feature = "fdb"))]
+    fn cluster(_: &str) -> Result<Self, InvalidValue> {
+        Err(InvalidValue("this build has no FoundationDB engine; build it with the feature fdb".to_owned()))
+    }
+}
+
+impl FromStr for JournalPlace {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        match text.strip_prefix(CLUSTER) {
+            Some(file) => Self::cluster(file),
+            None if text.is_empty() => Err(InvalidValue(format!("must name a file, or {CLUSTER}CLUSTER_FILE"))),
+            None => Ok(Self::File(text.into())),
+        }
+    }
+}
+
+impl From<PathBuf> for JournalPlace {
+    fn from(file: PathBuf) -> Self {
+        Self::File(file)
+    }
+}
+
+/// The keys of a cluster that begin with a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Raw", into = "String")]
+pub struct Subspace(store::Subspace);
+
+impl Subspace {
+    /// The subspace.
+    #[must_use]
+    pub fn get(&self) -> &store::Subspace {
+        &self.0
+    }
+}
+
+impl FromStr for Subspace {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        text.parse().map(Self).map_err(|error: InvalidSubspace| InvalidValue(error.to_string()))
+    }
+}
+
 impl fmt::Display for ListenAddr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -116,6 +198,22 @@ impl fmt::Display for MetricsAddr {
 impl fmt::Display for StaticHarness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.0.name, self.0.address)
+    }
+}
+
+impl fmt::Display for JournalPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            #[cfg(feature = "fdb")]
+            Self::Cluster(file) => write!(f, "{CLUSTER}{}", file.display()),
+        }
+    }
+}
+
+impl fmt::Display for Subspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -159,5 +257,35 @@ mod tests {
         for bad in ["", "support", "=x:1", "support="] {
             assert!(refused::<StaticHarness>(bad).starts_with(&format!("{bad:?}: ")), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_journal_is_in_a_file_unless_it_says_that_it_is_in_a_cluster() {
+        for file in ["agentsessions.db", "./fdb:x", "/srv/journal"] {
+            let place: JournalPlace = file.parse().unwrap();
+            assert_eq!((place.file(), place.to_string().as_str()), (Some(Path::new(file)), file));
+        }
+        assert!(refused::<JournalPlace>("").contains("must name a file"));
+    }
+
+    #[cfg(feature = "fdb")]
+    #[test]
+    fn a_journal_in_a_cluster_names_the_cluster_file() {
+        let place: JournalPlace = "fdb:/etc/fdb.cluster".parse().unwrap();
+        assert_eq!(place, JournalPlace::Cluster("/etc/fdb.cluster".into()));
+        assert_eq!((place.file(), place.to_string().as_str()), (None, "fdb:/etc/fdb.cluster"));
+        assert!(refused::<JournalPlace>("fdb:").contains("no cluster file"));
+    }
+
+    #[cfg(not(feature = "fdb"))]
+    #[test]
+    fn a_build_without_the_engine_says_so() {
+        assert!(refused::<JournalPlace>("fdb:/etc/fdb.cluster").contains("no FoundationDB engine"));
+    }
+
+    #[test]
+    fn a_subspace_has_a_plain_name() {
+        assert_eq!("prod".parse::<Subspace>().unwrap().to_string(), "prod");
+        assert!(refused::<Subspace>("a/b").contains("a/b"));
     }
 }

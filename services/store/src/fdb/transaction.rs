@@ -1,0 +1,211 @@
+//! One transaction of the client.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use foundationdb::future::FdbSlice;
+use foundationdb::options::{MutationType, StreamingMode};
+use foundationdb::{FdbResult, RangeOption, Transaction};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::oneshot;
+
+use super::Shared;
+use super::errors::{commit_error, read_error};
+use crate::limits::{self, Account};
+use crate::watches::{not_armed, too_many};
+use crate::{
+    AtomicOp, CommitError, EngineTransaction, Isolation, KeyRange, KeyValue, Page, RangeRead, StoreError, Versionstamp,
+    Watch,
+};
+
+/// A transaction on a cluster.
+pub(super) struct FdbTransaction {
+    shared: Arc<Shared>,
+    transaction: Transaction,
+    account: Account,
+    presumptions: Vec<Presumption>,
+    watches: Vec<PendingWatch>,
+    /// Whether a versionstamped key was set.
+    stamped: bool,
+}
+
+/// A read that is on its way, and what it is to find.
+struct Presumption {
+    found: BoxFuture<'static, FdbResult<Option<FdbSlice>>>,
+    presumed: Option<Bytes>,
+}
+
+/// A watch that the client is asked for at the commit. Dropping it fails the watch.
+struct PendingWatch {
+    key: Vec<u8>,
+    waiter: oneshot::Sender<BoxFuture<'static, FdbResult<()>>>,
+}
+
+impl FdbTransaction {
+    pub(super) fn new(shared: Arc<Shared>, transaction: Transaction) -> Self {
+        Self {
+            shared,
+            transaction,
+            account: Account::default(),
+            presumptions: Vec::new(),
+            watches: Vec::new(),
+            stamped: false,
+        }
+    }
+
+    fn count_point(&mut self, key: &[u8], isolation: Isolation) -> Result<(), StoreError> {
+        limits::check_key(key)?;
+        match isolation {
+            Isolation::Serializable => self.account.count_point(key),
+            Isolation::Snapshot => Ok(()),
+        }
+    }
+
+    /// What was presumed is compared only here, so that the reads run while the writes are prepared.
+    async fn check_presumptions(&mut self) -> Result<(), CommitError> {
+        for Presumption { found, presumed } in std::mem::take(&mut self.presumptions) {
+            let found = found.await.map_err(read_error)?;
+            if found.as_deref() != presumed.as_deref() {
+                return Err(CommitError::Conflict);
+            }
+        }
+        Ok(())
+    }
+
+    async fn send(mut self) -> Result<Option<Versionstamp>, CommitError> {
+        // Asked for only now, so that they see all that the transaction writes.
+        let watches = std::mem::take(&mut self.watches).into_iter();
+        let watches: Vec<_> =
+            watches.map(|pending| (pending.waiter, self.transaction.watch(&pending.key).boxed())).collect();
+        let stamp = self.stamped.then(|| self.transaction.get_versionstamp());
+        self.transaction.commit().await.map_err(|error| commit_error(error.into()))?;
+        for (waiter, watch) in watches {
+            // An error means that nobody waits any more.
+            let _ = waiter.send(watch);
+        }
+        match stamp {
+            Some(stamp) => read_stamp(stamp.await).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The stamp of a commit that has happened. Without it the caller cannot be told how it went.
+fn read_stamp(stamp: FdbResult<FdbSlice>) -> Result<Versionstamp, CommitError> {
+    let bytes = stamp.ok().and_then(|stamp| stamp[..].try_into().ok());
+    bytes.map(Versionstamp).ok_or(CommitError::Unknown)
+}
+
+fn is_snapshot(isolation: Isolation) -> bool {
+    isolation == Isolation::Snapshot
+}
+
+#[async_trait]
+impl EngineTransaction for FdbTransaction {
+    async fn get(&mut self, key: &[u8], isolation: Isolation) -> Result<Option<Bytes>, StoreError> {
+        self.count_point(key, isolation)?;
+        let found = self.transaction.get(&self.shared.subspace.key(key), is_snapshot(isolation));
+        let value = found.await.map_err(read_error)?;
+        Ok(value.map(|value| Bytes::copy_from_slice(&value)))
+    }
+
+    async fn get_range(&mut self, read: &RangeRead, isolation: Isolation) -> Result<Page, StoreError> {
+        limits::check_range(&read.range)?;
+        let range = self.shared.subspace.range(&read.range);
+        let option = RangeOption {
+            limit: Some(read.limit),
+            target_bytes: read.byte_limit,
+            // The page is all that is wanted, and all of it.
+            mode: StreamingMode::Exact,
+            reverse: read.reverse,
+            ..RangeOption::from((&range.begin[..], &range.end[..]))
+        };
+        let found = self.transaction.get_range(&option, 1, is_snapshot(isolation));
+        let found = found.await.map_err(read_error)?;
+        let row = |row: &foundationdb::future::FdbKeyValue| KeyValue {
+            key: self.shared.subspace.strip(row.key()),
+            value: Bytes::copy_from_slice(row.value()),
+        };
+        let page = Page { rows: found.iter().map(row).collect(), more: found.more() };
+        if isolation == Isolation::Serializable {
+            self.account.count_range(&read.covered_by(&page))?;
+        }
+        Ok(page)
+    }
+
+    async fn presume(&mut self, key: &[u8], value: Option<&Bytes>) -> Result<(), StoreError> {
+        self.count_point(key, Isolation::Serializable)?;
+        let found = self.transaction.get(&self.shared.subspace.key(key), false).boxed();
+        self.presumptions.push(Presumption { found, presumed: value.cloned() });
+        Ok(())
+    }
+
+    fn set(&mut self, key: &[u8], value: &[u8]) {
+        if self.account.allows_write(key, value) {
+            self.transaction.set(&self.shared.subspace.key(key), value);
+        }
+    }
+
+    fn clear(&mut self, key: &[u8]) {
+        if self.account.allows_write(key, &[]) {
+            self.transaction.clear(&self.shared.subspace.key(key));
+        }
+    }
+
+    fn clear_range(&mut self, range: &KeyRange) {
+        if self.account.allows_clear(range) {
+            let range = self.shared.subspace.range(range);
+            self.transaction.clear_range(&range.begin, &range.end);
+        }
+    }
+
+    fn atomic(&mut self, op: AtomicOp, key: &[u8], operand: u64) {
+        let operand = operand.to_le_bytes();
+        if self.account.allows_write(key, &operand) {
+            let mutation = match op {
+                AtomicOp::Add => MutationType::Add,
+                AtomicOp::Max => MutationType::Max,
+            };
+            self.transaction.atomic_op(&self.shared.subspace.key(key), &operand, mutation);
+        }
+    }
+
+    fn set_versionstamped_key(&mut self, prefix: &[u8], suffix: &[u8], value: &[u8]) {
+        let key = [prefix, &[0; Versionstamp::BYTES], suffix].concat();
+        if self.account.allows_write(&key, value) {
+            let mut key = self.shared.subspace.key(&key);
+            // Where in the key the stamp goes, as the client wants it told: at its end, in four bytes.
+            let offset = (key.len() - suffix.len() - Versionstamp::BYTES) as u32;
+            key.extend_from_slice(&offset.to_le_bytes());
+            self.transaction.atomic_op(&key, value, MutationType::SetVersionstampedKey);
+            self.stamped = true;
+        }
+    }
+
+    fn watch(&mut self, key: &[u8]) -> Watch {
+        if let Err(error) = limits::check_key(key) {
+            return std::future::ready(Err(error)).boxed();
+        }
+        let Ok(room) = Arc::clone(&self.shared.watches).try_acquire_owned() else {
+            return std::future::ready(Err(too_many())).boxed();
+        };
+        let (waiter, armed) = oneshot::channel();
+        self.watches.push(PendingWatch { key: self.shared.subspace.key(key), waiter });
+        async move {
+            let _room = room;
+            let watch = armed.await.map_err(|_| not_armed())?;
+            watch.await.map_err(read_error)
+        }
+        .boxed()
+    }
+
+    async fn commit(mut self: Box<Self>) -> Result<Option<Versionstamp>, CommitError> {
+        self.account.settle()?;
+        self.check_presumptions().await?;
+        // The reads of a transaction that writes nothing were of one instant: there is nothing to ask the cluster.
+        let sends = self.account.has_writes() || !self.watches.is_empty();
+        if sends { self.send().await } else { Ok(None) }
+    }
+}
