@@ -15,3 +15,4 @@ mod replay;
 mod section_6_1_host_side;
 mod tools;
 mod turn_limits;
+mod watch;

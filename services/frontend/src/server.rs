@@ -11,6 +11,7 @@ use env::{Env, TaskKind, Tasks};
 use futures::Stream;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::Service;
@@ -18,7 +19,7 @@ use wire::{harness_registry_server, sessions_server};
 
 use crate::layers::admission::Admission;
 use crate::listener::Listener;
-use crate::sessions::SessionsService;
+use crate::sessions::{Ends, SessionsService};
 use crate::{Options, registry, stack};
 
 /// How long clients may take to close their connections once told to go away.
@@ -34,6 +35,8 @@ pub struct Frontend {
     listener: Listener,
     admission: Admission,
     health: Health,
+    /// Fires when calls that would never end by themselves are to end.
+    draining: CancellationToken,
 }
 
 impl Frontend {
@@ -53,8 +56,11 @@ impl Frontend {
         I: Stream<Item = io::Result<C>> + Send + 'static,
         C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let service = SessionsService::new(host, tasks.cancelled(TaskKind::Request)).server(options.max_message_size);
-        Self::serve(incoming, sessions_server::SERVICE_NAME, service, env, tasks, options).await
+        let draining = CancellationToken::new();
+        let ends = Ends { draining: draining.clone(), interrupted: tasks.cancelled(TaskKind::Request) };
+        let service = SessionsService::new(host, ends).server(options.max_message_size);
+        let front = Self::serve(incoming, sessions_server::SERVICE_NAME, service, env, tasks, options).await?;
+        Ok(Self { draining, ..front })
     }
 
     /// Serves `registry`, and nothing else, on the connections of `incoming`: the listener of the operators.
@@ -97,7 +103,7 @@ impl Frontend {
         health.set(ServingStatus::Serving).await;
         let router = stack::router(name, service, health_service, admission.clone(), env)?;
         let listener = Listener::start(incoming, router, tasks, options);
-        Ok(Self { listener, admission, health })
+        Ok(Self { listener, admission, health, draining: CancellationToken::new() })
     }
 
     /// Number of calls of the service under way.
@@ -106,9 +112,11 @@ impl Frontend {
         self.admission.live()
     }
 
-    /// Reports NOT_SERVING and answers every new call of the service with UNAVAILABLE.
+    /// Reports NOT_SERVING, answers every new call of the service with UNAVAILABLE, and ends those that would never end by
+    /// themselves.
     pub async fn refuse_new_calls(&self) {
         self.admission.close();
+        self.draining.cancel();
         self.health.set(ServingStatus::NotServing).await;
     }
 

@@ -21,13 +21,20 @@ const RECORD_OVERHEAD: usize = 64 << 10;
 /// Serves a host.
 pub(crate) struct SessionsService {
     host: Host,
-    /// Fires when the node ends what a drain has left running.
-    interrupted: CancellationToken,
+    ends: Ends,
+}
+
+/// What the node tells calls that only read.
+pub(crate) struct Ends {
+    /// A drain has begun: what would never end by itself ends now.
+    pub(crate) draining: CancellationToken,
+    /// Whatever the drain has left running ends now.
+    pub(crate) interrupted: CancellationToken,
 }
 
 impl SessionsService {
-    pub(crate) fn new(host: Host, interrupted: CancellationToken) -> Self {
-        Self { host, interrupted }
+    pub(crate) fn new(host: Host, ends: Ends) -> Self {
+        Self { host, ends }
     }
 
     /// The gRPC service, for messages up to a size.
@@ -35,18 +42,6 @@ impl SessionsService {
         SessionsServer::new(self)
             .max_decoding_message_size(max_message_size)
             .max_encoding_message_size(max_message_size.saturating_add(RECORD_OVERHEAD))
-    }
-
-    /// What ends a stream that only reads before its own end, with the status that tells why.
-    fn cut(&self, call: &Call) -> impl Future<Output = Status> + Send + use<> {
-        let late = call.deadline_passed();
-        let interrupted = self.interrupted.clone().cancelled_owned();
-        async move {
-            tokio::select! {
-                late = late => late,
-                () = interrupted => Status::unavailable("node is shutting down; go on at another one"),
-            }
-        }
     }
 }
 
@@ -93,14 +88,14 @@ impl Sessions for SessionsService {
 
     async fn replay(&self, request: Request<ReplayRequest>) -> Result<Response<Self::ReplayStream>, Status> {
         let call = Call::enter(&request, &request.get_ref().session);
-        let cut = self.cut(&call);
+        let cut = cut(&call, &self.ends.interrupted);
         let records = call.stream(self.host.replay(request.get_ref()));
         Ok(Response::new(until(records, cut).boxed()))
     }
 
     async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
         let call = Call::enter(&request, &request.get_ref().session);
-        let cut = self.cut(&call);
+        let cut = cut(&call, &self.ends.draining);
         let updates = call.stream(self.host.watch(request.into_inner()));
         Ok(Response::new(until(updates, cut).boxed()))
     }
@@ -139,6 +134,18 @@ fn session_of<E>(update: &Result<ExecUpdate, E>) -> &str {
     match update {
         Some(Update::Session(session)) => session.metadata.as_ref().map_or("", |metadata| &metadata.uid),
         _ => "",
+    }
+}
+
+/// What ends a stream that only reads before its own end, with the status that tells why.
+fn cut(call: &Call, stopped: &CancellationToken) -> impl Future<Output = Status> + Send + use<> {
+    let late = call.deadline_passed();
+    let stopped = stopped.clone().cancelled_owned();
+    async move {
+        tokio::select! {
+            late = late => late,
+            () = stopped => Status::unavailable("node is shutting down; go on at another one"),
+        }
     }
 }
 
