@@ -3,6 +3,7 @@
 //! Everything is bounded in time and count and runs on loopback. See docs/performance.md.
 
 mod check;
+mod cluster;
 mod histogram;
 mod history;
 mod journal;
@@ -37,6 +38,7 @@ enum Command {
     Journal(journal::Journal),
     Reads(reads::Reads),
     History(history::History),
+    Cluster(cluster::Cluster),
     Table(table::Table),
     #[command(hide = true)]
     Node(node::RunNode),
@@ -59,6 +61,7 @@ impl Command {
             Self::Journal(command) => command.run().await,
             Self::Reads(command) => command.run().await,
             Self::History(command) => command.run().await,
+            Self::Cluster(command) => command.run().await,
             Self::Table(command) => command.run().await,
             Self::Node(command) => command.run().await,
         }

@@ -1,5 +1,6 @@
 //! The host under load.
 
+use std::iter::Sum;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -15,50 +16,72 @@ const START_BOUND: Duration = Duration::from_secs(20);
 /// How often it is looked at meanwhile.
 const START_POLL: Duration = Duration::from_millis(5);
 
-/// A host that can be called.
+/// A host that can be called: one node, or several on one journal.
 pub struct Target {
-    address: String,
-    process: Option<Process>,
+    addresses: Vec<String>,
+    /// Those that are known.
+    processes: Vec<Process>,
     started: Option<Started>,
 }
 
-/// A node that was started here. It is killed, and its journal deleted, when this is dropped.
+/// Nodes that were started here. They are killed, and their journal deleted, when this is dropped.
 struct Started {
-    _node: Child,
+    _nodes: Vec<Child>,
     directory: TempDir,
 }
 
 impl Target {
     /// A host that runs already.
     pub fn at(address: String, pid: Option<u32>) -> Self {
-        Self { address, process: pid.map(Process::with_id), started: None }
+        Self { addresses: vec![address], processes: pid.map(Process::with_id).into_iter().collect(), started: None }
     }
 
     /// Starts a node: this very program, so that both are of the same build. Its journal is in a new directory in `parent`.
     pub async fn start(parent: &Path, args: &[String]) -> anyhow::Result<Self> {
-        let directory = tempfile::tempdir_in(parent)?;
-        let ready = directory.path().join("ready");
-        let mut node = Command::new(std::env::current_exe()?)
-            .args(["node", "--addr", "127.0.0.1:0", "--log-filter", "warn"])
-            .arg("--journal")
-            .arg(directory.path().join("journal.db"))
-            .arg("--ready-file")
-            .arg(&ready)
-            .args(args)
-            .stdin(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .context("starting a node")?;
-        let address = tokio::time::timeout(START_BOUND, address_in(&ready, &mut node))
-            .await
-            .context("the node does not start")??;
-        let process = node.id().map(Process::with_id);
-        Ok(Self { address, process, started: Some(Started { _node: node, directory }) })
+        Self::start_nodes(1, parent, args).await
     }
 
-    pub fn address(&self) -> &str {
-        &self.address
+    /// Starts so many nodes on one journal.
+    pub async fn start_nodes(count: u32, parent: &Path, args: &[String]) -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir_in(parent)?;
+        let (mut nodes, mut addresses) = (Vec::new(), Vec::new());
+        for number in 0..count {
+            let (node, address) = start_node(directory.path(), number, args).await?;
+            nodes.push(node);
+            addresses.push(address);
+        }
+        let processes = nodes.iter().filter_map(Child::id).map(Process::with_id).collect();
+        Ok(Self { addresses, processes, started: Some(Started { _nodes: nodes, directory }) })
     }
+
+    /// The sum over all nodes, if their processes are known.
+    fn total<T: Sum>(&self, of: impl Fn(Process) -> anyhow::Result<T>) -> anyhow::Result<Option<T>> {
+        let sum = self.processes.iter().copied().map(of).sum::<anyhow::Result<T>>()?;
+        Ok((!self.processes.is_empty()).then_some(sum))
+    }
+
+    /// Where its nodes are called.
+    pub fn addresses(&self) -> &[String] {
+        &self.addresses
+    }
+}
+
+async fn start_node(directory: &Path, number: u32, args: &[String]) -> anyhow::Result<(Child, String)> {
+    let ready = directory.join(format!("ready-{number}"));
+    let mut node = Command::new(std::env::current_exe()?)
+        .args(["node", "--addr", "127.0.0.1:0", "--log-filter", "warn"])
+        .arg("--journal")
+        .arg(directory.join("journal.db"))
+        .arg("--ready-file")
+        .arg(&ready)
+        .args(args)
+        .stdin(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .context("starting a node")?;
+    let address =
+        tokio::time::timeout(START_BOUND, address_in(&ready, &mut node)).await.context("the node does not start")??;
+    Ok((node, address))
 }
 
 /// Waits for `ready`, to which the node writes its addresses.
@@ -79,9 +102,9 @@ async fn address_in(ready: &Path, node: &mut Child) -> anyhow::Result<String> {
 #[derive(Clone, Copy)]
 pub struct Usage {
     pub own_cpu: Duration,
-    /// `None` where the host is not a process of this machine that was named.
+    /// Of all nodes; `None` where they are not processes of this machine that were named.
     pub host_cpu: Option<Duration>,
-    /// Peak, in bytes. Not a difference.
+    /// Sum of the nodes' peaks, in bytes. Not a difference.
     pub host_memory: Option<u64>,
     /// Of the journal, in bytes.
     pub disk: Option<u64>,
@@ -91,8 +114,8 @@ impl Usage {
     pub fn of(target: &Target) -> anyhow::Result<Self> {
         Ok(Self {
             own_cpu: Process::own().cpu()?,
-            host_cpu: target.process.map(Process::cpu).transpose()?,
-            host_memory: target.process.map(Process::peak_memory).transpose()?,
+            host_cpu: target.total(Process::cpu)?,
+            host_memory: target.total(Process::peak_memory)?,
             disk: target.started.as_ref().map(|started| directory_bytes(started.directory.path())).transpose()?,
         })
     }

@@ -30,6 +30,17 @@ fn turns_are_counted_timed_and_checked() {
 }
 
 #[test]
+fn nodes_share_a_journal_and_a_quiet_session_is_measured_among_busy_ones() {
+    let report = measured(&["cluster", "--nodes", "2", "--in-flight", "4", "--busy", "3", "--seconds", "1"]);
+    for nodes in ["1", "2"] {
+        assert!(row(&report, nodes)[2].parse::<u64>().unwrap() > 0, "{report}");
+    }
+    for busy in ["0", "3"] {
+        assert!(row(&report, busy)[1].parse::<u64>().unwrap() > 0, "{report}");
+    }
+}
+
+#[test]
 fn three_step_turns_run_on_a_harness_of_the_load_generator() {
     let report = measured(&["three-step", "--in-flight", "2,3", "--seconds", "1"]);
     for in_flight in ["2", "3"] {

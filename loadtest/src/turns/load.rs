@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use client::{Client, Update};
+use client::{Addresses, Client, Update};
 use futures::future::try_join_all;
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::time::Instant;
@@ -38,6 +38,10 @@ pub struct Load {
     /// Connections that the turns share
     #[arg(long, default_value_t = Self::default().connections, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub connections: u32,
+
+    /// Milliseconds that a session is quiet before each turn
+    #[arg(long, default_value_t = Self::default().quiet_ms, value_parser = clap::value_parser!(u64).range(0..=60_000))]
+    pub quiet_ms: u64,
 
     /// Bytes of each turn's input
     #[arg(long, default_value_t = Self::default().input_bytes, value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
@@ -82,6 +86,7 @@ impl Default for Load {
             seconds: 10,
             total: 1_000_000,
             connections: 4,
+            quiet_ms: 0,
             input_bytes: 64,
             harness: String::new(),
         }
@@ -89,11 +94,12 @@ impl Default for Load {
 }
 
 impl Load {
-    /// Loads `target`, then replays every session.
+    /// Loads `target`, each connection one of its nodes, then replays every session.
     pub async fn run(&self, target: &Target) -> anyhow::Result<Report> {
-        let address = target.address().parse()?;
-        let connecting = (0..self.connections).map(|_| Client::connect(&address));
-        let clients = try_join_all(connecting).await?;
+        let addresses: Vec<Addresses> =
+            target.addresses().iter().map(|address| address.parse()).collect::<Result<_, _>>()?;
+        let ends = addresses.iter().cycle().take(self.connections as usize);
+        let clients = try_join_all(ends.map(Client::connect)).await?;
 
         let before = Usage::of(target)?;
         let begun = Instant::now();
@@ -128,6 +134,7 @@ impl<'a> Run<'a> {
                     break;
                 }
                 self.turns_left.set(self.turns_left.get() - 1);
+                tokio::time::sleep(Duration::from_millis(self.load.quiet_ms)).await;
                 self.turn(&mut session, &input).await.with_context(|| format!("session {}", session.uid))?;
             }
             done.push(session);
