@@ -1,6 +1,7 @@
 //! Actors of the black-box suites: nodes as real processes, model servers, harnesses. Every wait has a bound.
 
 mod cable;
+mod cluster;
 mod command;
 mod cut;
 mod harness_server;
@@ -21,6 +22,7 @@ pub mod vectors;
 mod watcher;
 
 pub use cable::Cable;
+pub use cluster::Cluster;
 pub use command::{Agentctl, Ended};
 pub use cut::cut_after;
 pub use harness_server::HarnessServer;

@@ -34,6 +34,7 @@ impl fmt::Display for Failpoint {
 pub struct NodeBuilder {
     directory: PathBuf,
     journal: JournalPlace,
+    address: String,
     arguments: Vec<OsString>,
     failpoint: Option<Failpoint>,
 }
@@ -42,14 +43,25 @@ impl NodeBuilder {
     /// A node over the journal of `directory`.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
-        let journal = JournalPlace::of(directory);
-        Self { directory: directory.into(), journal, arguments: Vec::new(), failpoint: None }
+        Self {
+            directory: directory.into(),
+            journal: JournalPlace::of(directory),
+            address: "127.0.0.1:0".into(),
+            arguments: Vec::new(),
+            failpoint: None,
+        }
     }
 
     /// Takes the journal of another directory.
     #[must_use]
     pub fn journal_of(self, directory: &Path) -> Self {
         Self { journal: JournalPlace::of(directory), ..self }
+    }
+
+    /// Has the node listen at this address instead of a free port.
+    #[must_use]
+    pub fn at(self, address: &str) -> Self {
+        Self { address: address.into(), ..self }
     }
 
     /// Adds a flag with its value.
@@ -128,7 +140,7 @@ impl NodeBuilder {
     fn command(&self, ready_file: &Path) -> Command {
         let mut command = Command::new(binary("agentsessionsd"));
         command
-            .args(["--addr", "127.0.0.1:0"])
+            .args(["--addr", &self.address])
             .args(self.journal.settings().into_iter().flat_map(|(name, value)| [format!("--{name}").into(), value]))
             .arg("--ready-file")
             .arg(ready_file)
@@ -204,6 +216,11 @@ impl NodeProcess {
     /// A client of the node.
     pub async fn api(&self) -> Api {
         connect(self.address()).await
+    }
+
+    /// Whether the process has not ended.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Resident memory, in bytes.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use client::{Addresses, Client, Update};
+use client::{Addresses, Client, Options, Update};
 use futures::future::try_join_all;
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::time::Instant;
@@ -98,8 +98,10 @@ impl Load {
     pub async fn run(&self, target: &Target) -> anyhow::Result<Report> {
         let addresses: Vec<Addresses> =
             target.addresses().iter().map(|address| address.parse()).collect::<Result<_, _>>()?;
+        // What is measured is a turn as one call.
+        let options = Options { turn_patience: Duration::ZERO, ..Options::default() };
         let ends = addresses.iter().cycle().take(self.connections as usize);
-        let clients = try_join_all(ends.map(Client::connect)).await?;
+        let clients = try_join_all(ends.map(|end| Client::connect_with(end, options.clone()))).await?;
 
         let before = Usage::of(target)?;
         let begun = Instant::now();
@@ -158,7 +160,7 @@ impl<'a> Run<'a> {
         let request = ExecRequest { session: session.uid.clone(), inputs: vec![input.clone()], ..Default::default() };
         let records = session.seen.records();
         let begun = Instant::now();
-        let mut updates = session.client.exec(request).await?;
+        let mut updates = session.client.exec(request);
         let mut first_frame = None;
         while let Some(update) = updates.try_next().await? {
             first_frame.get_or_insert_with(|| begun.elapsed());

@@ -36,13 +36,15 @@ impl Caller {
         &self.options
     }
 
+    /// A fresh request id.
+    pub(crate) fn request_id(&self) -> String {
+        env::request_id(&self.env)
+    }
+
     /// Wraps a message with a fresh request id.
     pub(crate) fn request<T>(&self, message: T) -> (Request<T>, String) {
-        let id = env::request_id(&self.env);
-        let mut request = Request::new(message);
-        let value = id.parse().expect("invariant: a minted id is lowercase hex");
-        request.metadata_mut().insert("x-request-id", value);
-        (request, id)
+        let id = self.request_id();
+        (with_id(message, &id), id)
     }
 
     /// An unary call, each attempt of which must be answered within the bound of a call.
@@ -92,7 +94,7 @@ impl Caller {
     }
 
     /// One attempt at `node`, which is given up if it turns out to be of no use.
-    pub(crate) async fn once<Q, A, F>(
+    async fn once<Q, A, F>(
         &self,
         node: &Node,
         bound: Duration,
@@ -110,4 +112,12 @@ impl Caller {
         };
         answer.inspect_err(|error| self.nodes.heard(node, error))
     }
+}
+
+/// Wraps a message with a request id that was minted here.
+pub(crate) fn with_id<T>(message: T, id: &str) -> Request<T> {
+    let mut request = Request::new(message);
+    let value = id.parse().expect("invariant: a minted id is lowercase hex");
+    request.metadata_mut().insert("x-request-id", value);
+    request
 }

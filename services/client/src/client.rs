@@ -45,7 +45,12 @@ impl Client {
     /// Connects to the host at the other end of [`crate::in_process`].
     #[must_use]
     pub fn in_process(connector: Connector) -> Self {
-        let options = Options::default();
+        Self::in_process_with(connector, Options::default())
+    }
+
+    /// The same with other bounds than the default ones.
+    #[must_use]
+    pub fn in_process_with(connector: Connector, options: Options) -> Self {
         let nodes = Nodes::single("the host in this process", connector.channel(&options));
         Self { caller: Caller::new(nodes, options) }
     }
@@ -90,16 +95,15 @@ impl Client {
         self.call(Repeat::Always, request, async |mut sessions, request| sessions.list_sessions(request).await).await
     }
 
-    /// Runs a turn; on a session that it creates first if the request names none.
+    /// Runs a turn; on a session that it creates first if the request names none. Nothing is sent before the first update is
+    /// asked for.
     ///
-    /// # Errors
-    /// [`Error`], if the host refuses before its first frame.
-    pub async fn exec(&self, request: ExecRequest) -> Result<Exec, Error> {
-        let (request, id) = self.caller.request(request);
-        match sessions(self.caller.nodes().chosen().channel()).exec(request).await {
-            Ok(updates) => Ok(Exec::new(updates.into_inner(), id)),
-            Err(status) => Err(Error::from_status(&status, &id)),
-        }
+    /// When its node is lost, the turn is begun or finished on another one, for as long as [`Options::turn_patience`] says. To
+    /// make that safe the turn expects the head of the session, which is read first unless the request says what it is, and
+    /// has an id, which is chosen here unless the request does.
+    #[must_use]
+    pub fn exec(&self, request: ExecRequest) -> Exec {
+        Exec::new(self, request)
     }
 
     /// The records of a session, in order, exactly as stored. Nothing is sent before the first one is asked for.

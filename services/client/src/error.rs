@@ -26,6 +26,8 @@ pub enum Origin {
     Host,
     /// The connection broke, was refused, or the answer did not come in time: what the host did is not known.
     Transport,
+    /// The session's log does, which was read when the connection had broken.
+    Log,
 }
 
 impl Error {
@@ -59,6 +61,7 @@ impl Error {
         match self.origin {
             Origin::Transport => self.code != Code::DeadlineExceeded,
             Origin::Host => self.code == Code::Unavailable,
+            Origin::Log => false,
         }
     }
 
@@ -77,6 +80,16 @@ impl Error {
             request_id: request_id.to_owned(),
             origin,
             unconnected: causes(status.source()).any(|cause| cause.is::<tonic::ConnectError>()),
+        }
+    }
+
+    pub(crate) fn of_log(code: Code, message: &str, request_id: &str) -> Self {
+        Self {
+            code,
+            message: message.to_owned(),
+            request_id: request_id.to_owned(),
+            origin: Origin::Log,
+            unconnected: false,
         }
     }
 

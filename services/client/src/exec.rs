@@ -1,18 +1,24 @@
 //! A running turn, seen from the client.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use futures::Stream;
+use futures::stream::{self, BoxStream};
+use futures::{Stream, StreamExt, TryFutureExt};
 use tonic::Streaming;
 use wire::exec_update::Update as Frame;
-use wire::{Delta, ExecUpdate, LogRecord, Session};
+use wire::{Delta, ExecRequest, ExecUpdate, LogRecord, Session};
 
-use crate::Error;
+use crate::call::{Caller, with_id};
+use crate::client::sessions;
+use crate::driver::Driver;
+use crate::nodes::Node;
+use crate::{Client, Error};
 
 /// The updates of a turn, as they arrive. Dropping it cancels the turn.
 pub struct Exec {
-    updates: Streaming<ExecUpdate>,
+    updates: BoxStream<'static, Result<Update, Error>>,
     request_id: String,
 }
 
@@ -23,16 +29,37 @@ pub enum Update {
     Session(Box<Session>),
     /// A record that is durable.
     Record(Box<LogRecord>),
-    /// Text of a completion that is still streaming. Never durable by itself.
+    /// Text of a completion that is still streaming. Never durable by itself, and not repeated after a node was lost.
     Delta(Delta),
+    /// The turn's node was lost, and the turn goes on.
+    Moved(Moved),
+}
+
+/// From where to where a turn goes on. Both may be the same: a node that was started again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The address of the node that was lost.
+    pub lost: Arc<str>,
+    /// The address of the node where the turn goes on.
+    pub to: Arc<str>,
 }
 
 impl Exec {
-    pub(crate) fn new(updates: Streaming<ExecUpdate>, request_id: String) -> Self {
+    pub(crate) fn new(client: &Client, request: ExecRequest) -> Self {
+        let request_id = client.caller().request_id();
+        let (client, id) = (client.clone(), request_id.clone());
+        let updates = if client.caller().options().turn_patience.is_zero() {
+            let frames =
+                async move { Frames::open(client.caller(), client.caller().nodes().chosen(), request, &id).await };
+            frames.map_ok(Frames::into_stream).try_flatten_stream().boxed()
+        } else {
+            let driver = Driver::begin(client, request, id);
+            driver.map_ok(Driver::into_stream).try_flatten_stream().boxed()
+        };
         Self { updates, request_id }
     }
 
-    /// The id under which the host's logs show this call.
+    /// The id under which the logs of the hosts show the calls of this turn.
     #[must_use]
     pub fn request_id(&self) -> &str {
         &self.request_id
@@ -43,18 +70,7 @@ impl Stream for Exec {
     type Item = Result<Update, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            match ready!(Pin::new(&mut self.updates).poll_next(cx)) {
-                None => return Poll::Ready(None),
-                Some(Err(status)) => return Poll::Ready(Some(Err(Error::from_status(&status, &self.request_id)))),
-                Some(Ok(frame)) => {
-                    // A frame of a kind that this client does not know yet is skipped.
-                    if let Some(update) = Update::from_wire(frame) {
-                        return Poll::Ready(Some(Ok(update)));
-                    }
-                }
-            }
-        }
+        self.updates.poll_next_unpin(cx)
     }
 }
 
@@ -67,14 +83,70 @@ impl Update {
         })
     }
 
-    /// The frame as it was on the wire.
+    /// The frame as it was on the wire, if it is one.
     #[must_use]
-    pub fn into_wire(self) -> ExecUpdate {
+    pub fn into_wire(self) -> Option<ExecUpdate> {
         let update = match self {
             Self::Session(session) => Frame::Session(*session),
             Self::Record(record) => Frame::Record(*record),
             Self::Delta(delta) => Frame::Delta(delta),
+            Self::Moved(_) => return None,
         };
-        ExecUpdate { update: Some(update) }
+        Some(ExecUpdate { update: Some(update) })
+    }
+}
+
+/// What one call of Exec sends.
+pub(crate) struct Frames {
+    caller: Caller,
+    node: Node,
+    updates: Streaming<ExecUpdate>,
+    request_id: String,
+}
+
+impl Frames {
+    /// Calls Exec at `node`.
+    pub(crate) async fn open(
+        caller: &Caller,
+        node: Node,
+        request: ExecRequest,
+        request_id: &str,
+    ) -> Result<Self, Error> {
+        match sessions(node.channel()).exec(with_id(request, request_id)).await {
+            Ok(updates) => {
+                let (caller, request_id) = (caller.clone(), request_id.to_owned());
+                Ok(Self { caller, node, updates: updates.into_inner(), request_id })
+            }
+            Err(status) => {
+                let error = Error::from_status(&status, request_id);
+                caller.nodes().heard(&node, &error);
+                Err(error)
+            }
+        }
+    }
+
+    /// The next update; `None` after the last.
+    pub(crate) async fn next(&mut self) -> Result<Option<Update>, Error> {
+        loop {
+            match self.updates.message().await {
+                Ok(None) => return Ok(None),
+                Ok(Some(frame)) => {
+                    // A frame of a kind that this client does not know yet is skipped.
+                    if let Some(update) = Update::from_wire(frame) {
+                        return Ok(Some(update));
+                    }
+                }
+                Err(status) => {
+                    let error = Error::from_status(&status, &self.request_id);
+                    self.caller.nodes().heard(&self.node, &error);
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn into_stream(self) -> impl Stream<Item = Result<Update, Error>> + Send + 'static {
+        stream::try_unfold(self, |mut frames| async move { Ok(frames.next().await?.map(|update| (update, frames))) })
+            .boxed()
     }
 }

@@ -80,6 +80,11 @@ impl Nodes {
 }
 
 impl Node {
+    /// Its address, for people.
+    pub(crate) fn name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
     pub(crate) fn channel(&self) -> Channel {
         self.channel.clone()
     }

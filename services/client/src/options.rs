@@ -18,6 +18,10 @@ pub struct Options {
     pub keepalive: Duration,
     /// What a call does whose node is lost.
     pub retry: Retry,
+    /// How long a turn whose node is lost may get nowhere on the others before that is reported as its failure. It is waited
+    /// longer for a call that a node has taken and not answered. Zero: a turn is one call, nothing is read before it, and
+    /// when it is cut off that is its failure.
+    pub turn_patience: Duration,
 }
 
 impl Default for Options {
@@ -27,6 +31,7 @@ impl Default for Options {
             call_timeout: Duration::from_secs(60),
             keepalive: Duration::from_secs(10),
             retry: Retry::default(),
+            turn_patience: Duration::from_secs(60),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `agentctl exec`
 
 use clap::Args;
-use client::Update;
+use client::{Moved, Update};
 use futures::TryStreamExt;
 use wire::{ExecRequest, Message};
 
@@ -30,7 +30,7 @@ impl Exec {
         let mut created = self.session.is_empty();
         let inputs = self.input.iter().map(|text| Message::text("user", text)).collect();
         let request = ExecRequest { session: self.session, inputs, harness: self.harness, ..Default::default() };
-        let mut updates = context.client.exec(request).await?;
+        let mut updates = context.client.exec(request);
         let mut shown = Ok(());
         while let Some(update) = updates.try_next().await? {
             if shown.is_ok() {
@@ -47,13 +47,20 @@ impl Exec {
 
 /// Prints an update at once. A session frame is of interest to a person only if it names a session that is `new`.
 fn show(output: &mut Output, update: Update, new: bool) -> Result<(), OutputError> {
+    if let Update::Moved(Moved { lost, to }) = &update {
+        // On standard error, so that the output has nothing but the turn; after what is printed, to be read in this order.
+        output.end_line()?;
+        output.flush()?;
+        eprintln!("agentctl: node {lost} lost, going on at {to}");
+        return Ok(());
+    }
     if output.is_json() {
         output.line("", &update.into_wire())?;
         return output.flush();
     }
     match update {
         Update::Session(session) if new => output.line(format_args!("session {}", text::uid(&session)), &*session)?,
-        Update::Session(_) => {}
+        Update::Session(_) | Update::Moved(_) => {}
         Update::Record(record) => output.line(Record(&record), &*record)?,
         Update::Delta(delta) => output.streamed(&delta.chunk)?,
     }

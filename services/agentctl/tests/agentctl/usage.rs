@@ -40,10 +40,29 @@ fn a_failure_is_one_line_on_standard_error() {
 }
 
 #[test]
+fn an_address_that_is_none_is_a_failure_with_the_reason() {
+    let ended = Ctl::new().run(&["list", "--server", "127.0.0.1:1,nowhere"]);
+    assert_eq!((ended.code, ended.stderr.lines().count()), (1, 1));
+    assert!(ended.stderr.contains("\"nowhere\" is not an address: the port is missing"), "{}", ended.stderr);
+}
+
+#[test]
 fn a_host_that_is_not_there_is_named() {
     let ended = Ctl::new().run(&["list", "--server", "unix:nothing.sock"]);
     assert_eq!(ended.code, 1);
     assert!(ended.stderr.starts_with("agentctl: no connection to unix:nothing.sock: "), "{}", ended.stderr);
+}
+
+#[test]
+fn nodes_may_stand_in_the_environment_and_all_that_are_not_there_are_named() {
+    let ctl = Ctl::new();
+    let output = ctl.command(&["list"]).env("AGENTSESSIONS_SERVER", "unix:a.sock,unix:b.sock").output().unwrap();
+    let ended = crate::ctl::ended(&output);
+    assert_eq!(ended.code, 1);
+    for socket in ["a.sock", "b.sock"] {
+        assert!(ended.stderr.contains(&format!("no connection to unix:{socket}: ")), "{}", ended.stderr);
+    }
+    assert!(!ctl.path("agentsessions.db").exists(), "no host in this process");
 }
 
 #[test]

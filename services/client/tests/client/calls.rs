@@ -1,12 +1,19 @@
 //! Unary calls and turns.
 
-use client::{Client, Code, Origin, Update};
+use std::time::Duration;
+
+use client::{Client, Code, Options, Origin, Update};
 use futures::StreamExt;
 use tonic::Status;
 use wire::exec_update::Update as Frame;
 use wire::{Delta, ExecRequest, ExecUpdate, ForkRequest, Session};
 
 use crate::script::{Script, record};
+
+/// Turns are what one call of Exec sends.
+fn one_call() -> Options {
+    Options { turn_patience: Duration::ZERO, ..Options::default() }
+}
 
 fn frame(update: Frame) -> ExecUpdate {
     ExecUpdate { update: Some(update) }
@@ -52,7 +59,7 @@ async fn a_turn_arrives_as_typed_updates_in_order_and_skips_unknown_ones() {
             frame(Frame::Delta(delta.clone())),
         ];
     });
-    let exec = script.client().exec(ExecRequest::default()).await.unwrap();
+    let exec = script.client_with(one_call()).exec(ExecRequest::default());
     let updates: Vec<_> = exec.map(Result::unwrap).collect().await;
     let expected = [Update::Session(Box::default()), Update::Record(Box::new(record(1))), Update::Delta(delta)];
     assert_eq!(updates, expected);
@@ -64,7 +71,7 @@ async fn a_turn_that_fails_gives_its_records_first_and_then_the_status() {
         state.updates = vec![frame(Frame::Record(record(1)))];
         state.exec_ends = Some(Status::internal("model failed"));
     });
-    let mut exec = script.client().exec(ExecRequest::default()).await.unwrap();
+    let mut exec = script.client_with(one_call()).exec(ExecRequest::default());
     assert!(matches!(exec.next().await, Some(Ok(Update::Record(_)))));
     let error = exec.next().await.unwrap().unwrap_err();
     assert_eq!(error.to_string(), "INTERNAL: model failed");

@@ -1,16 +1,19 @@
 //! A client of several nodes.
 
-use client::{Addresses, Client, Code, Options, SeqRange};
+use client::{Addresses, Client, Code, Options, Retry, SeqRange, Update};
 use env::{TaskKind, Tasks};
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
+use tokio::time::Instant;
 use tokio_stream::wrappers::UnixListenerStream;
+use tonic::Status;
 use tonic::transport::Server;
+use wire::exec_update::Update as Frame;
 use wire::sessions_server::SessionsServer;
-use wire::{ApproveRequest, ForkRequest, Session};
+use wire::{ApproveRequest, Event, EventKind, ExecRequest, ExecUpdate, ForkRequest, LogRecord, Session};
 
-use crate::script::{Lost, Script};
+use crate::script::{Lost, Script, record};
 
 /// Sockets in a directory of their own; what listens there stops with its `Tasks`.
 struct Cluster {
@@ -120,6 +123,37 @@ async fn a_call_that_no_connection_took_goes_on_at_the_next_node_even_if_it_must
     // The connection from before may take one more call down with it; after that there is none.
     let _ = client.get("s").await;
     client.create(Session::default()).await.unwrap();
+}
+
+fn turn_request() -> ExecRequest {
+    ExecRequest { session: "s".into(), expected_last_seq: Some(0), ..ExecRequest::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_no_node_begins_is_reported_after_as_many_attempts_as_any_call() {
+    let script = Script::new(|state| state.exec_ends = Some(Status::unavailable("going away")));
+    let updates: Vec<_> = script.client().exec(turn_request()).collect().await;
+    assert!(matches!(&updates[..], [Err(error)] if error.code() == Code::Unavailable), "{updates:?}");
+    assert_eq!(script.with(|state| state.request_ids.len()), Retry::default().attempts as usize + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_no_node_finishes_is_reported_when_the_patience_is_over() {
+    let start = Event::new(EventKind::EventExecutionStart, None).of_execution("0123456789abcdef");
+    let script = Script::new(|state| {
+        let record = LogRecord { event: Some(start), ..record(1) };
+        state.updates = vec![ExecUpdate { update: Some(Frame::Record(record)) }];
+        state.exec_ends = Some(Status::unavailable("going away"));
+        (state.losing, state.lost) = (usize::MAX, Lost::Refused);
+    });
+    let begun = Instant::now();
+    let updates: Vec<_> = script.client().exec(turn_request()).collect().await;
+    let records = updates.iter().filter(|update| matches!(update, Ok(Update::Record(_)))).count();
+    let pauses = updates.iter().filter(|update| matches!(update, Ok(Update::Moved(_)))).count();
+    assert_eq!((records, pauses), (1, 1), "{updates:?}");
+    assert!(matches!(updates.last(), Some(Err(error)) if error.code() == Code::Unavailable), "{updates:?}");
+    let patience = Options::default().turn_patience;
+    assert!((patience / 2..=patience).contains(&begun.elapsed()), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]

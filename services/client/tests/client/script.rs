@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use client::{Client, Listener};
+use client::{Client, Listener, Options};
 use env::{TaskKind, Tasks};
 use futures::{Stream, stream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
@@ -73,9 +73,13 @@ impl Script {
 
     /// A client of this script.
     pub fn client(&self) -> Client {
+        self.client_with(Options::default())
+    }
+
+    pub fn client_with(&self, options: Options) -> Client {
         let (listener, connector) = client::in_process();
         self.clone().serve(listener);
-        Client::in_process(connector)
+        Client::in_process_with(connector, options)
     }
 
     fn seen<T>(&self, request: &Request<T>) {

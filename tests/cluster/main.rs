@@ -1,0 +1,11 @@
+//! Several nodes on one journal, and clients that go on when one of them is lost.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod command_line;
+mod decisions;
+mod kills;
+mod rolling;
+mod start;
+mod user;
+mod worker;
