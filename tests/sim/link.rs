@@ -13,7 +13,8 @@ use store::{
 };
 
 use crate::dice::Dice;
-use crate::life::Life;
+use crate::life::{Life, Phase};
+use crate::scene::Scene;
 use crate::weather::Weather;
 use crate::witness::{RunId, Witness};
 
@@ -21,6 +22,9 @@ use crate::witness::{RunId, Witness};
 const LONGEST_WAY: Duration = Duration::from_millis(4);
 /// How often a message takes time that a clock can tell.
 const SLOW: f64 = 0.3;
+/// Longest time that a message is held up somewhere, and how often that happens in the storm.
+const LONGEST_HOLD: Duration = Duration::from_secs(3);
+const HELD_UP: f64 = 0.01;
 /// How often a commit arrives that was on its way when its node died or stopped.
 const ARRIVES: f64 = 0.5;
 
@@ -38,8 +42,20 @@ pub struct Link {
 
 impl Link {
     async fn travel(&self) {
+        if !self.weather.is_calm() && self.dice.chance(HELD_UP) {
+            tokio::time::sleep(self.dice.up_to(LONGEST_HOLD)).await;
+        }
         if self.dice.chance(SLOW) {
             tokio::time::sleep(self.dice.up_to(LONGEST_WAY)).await;
+        }
+    }
+
+    fn note_scenes(&self, committed: bool) {
+        if committed && self.life.phase() != Phase::Awake {
+            self.witness.play(Scene::LateCommit);
+        }
+        if self.fault.is_crashed() && self.life.phase() != Phase::Dead {
+            self.witness.play(Scene::DiedAtCommit);
         }
     }
 }
@@ -125,6 +141,7 @@ impl EngineTransaction for Linked {
         if !written.is_empty() {
             link.witness.look(link.run, &written, &outcome).await;
         }
+        link.note_scenes(outcome.is_ok());
         if link.fault.is_crashed() && !link.weather.is_calm() {
             link.life.kill();
         }

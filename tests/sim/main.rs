@@ -11,6 +11,7 @@ mod link;
 mod node;
 mod outside;
 mod run;
+mod scene;
 mod script;
 mod seeds;
 mod settle;
@@ -19,6 +20,7 @@ mod trace;
 mod weather;
 mod witness;
 
+use scene::{Scene, Scenes};
 use seeds::{run_all, run_one};
 
 /// Seeds of a full run.
@@ -36,4 +38,16 @@ fn one_seed_gives_one_run() {
         assert_eq!(one.digest, two.digest, "seed {seed}");
         assert_ne!(one.digest, run_one(seed + 1, false).digest);
     }
+}
+
+#[test]
+fn every_scene_is_played() {
+    let mut played = Scenes::new();
+    for seed in 0..60 {
+        for (scene, times) in run_one(seed, false).scenes {
+            *played.entry(scene).or_default() += times;
+        }
+    }
+    let missing: Vec<Scene> = Scene::ALL.into_iter().filter(|scene| !played.contains_key(scene)).collect();
+    assert!(missing.is_empty(), "never played: {missing:?}; played: {played:?}");
 }

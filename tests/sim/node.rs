@@ -56,6 +56,7 @@ struct State {
 #[derive(Clone)]
 pub struct Running {
     pub host: Host,
+    pub tasks: Tasks,
     pub life: Life,
 }
 
@@ -103,10 +104,11 @@ impl Node {
             () = life.death() => None,
             opened = Journal::open(store, env.clone()) => opened.ok(),
         };
-        Some(Running { host: self.host(opened?, env, &life), life })
+        let tasks = Tasks::default();
+        Some(Running { host: self.host(opened?, env, tasks.clone(), &life), tasks, life })
     }
 
-    fn host(&self, journal: Journal, env: Env, life: &Life) -> Host {
+    fn host(&self, journal: Journal, env: Env, tasks: Tasks, life: &Life) -> Host {
         let world = &self.world;
         let outside = Arc::new(Outside {
             life: life.clone(),
@@ -120,7 +122,7 @@ impl Node {
             coordinator: Arc::new(world.bus.line(self.number, journal.incarnation(), life.clone())),
             journal,
             env,
-            tasks: Tasks::default(),
+            tasks,
             harnesses: Arc::new(OneHarness(InProcess::new(scripted))),
             models: Arc::clone(&outside) as _,
             tools: Some(outside),

@@ -11,6 +11,7 @@ use crate::bus::Bus;
 use crate::client::{Client, Cluster};
 use crate::dice::Dice;
 use crate::node::{Node, World};
+use crate::scene::Scenes;
 use crate::trace::Trace;
 use crate::weather::Weather;
 use crate::witness::Witness;
@@ -32,6 +33,8 @@ pub struct Outcome {
     pub trace: Vec<String>,
     /// Records written.
     pub records: usize,
+    /// The scenes that were played.
+    pub scenes: Scenes,
 }
 
 /// Runs the simulation from a seed.
@@ -55,6 +58,7 @@ async fn simulate(seed: u64, keep_trace: bool) -> Outcome {
         digest: cluster.world.trace.digest(),
         trace: cluster.world.trace.lines(),
         records: witness.records_written(),
+        scenes: cluster.world.trace.scenes(),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use controller::HostError;
-use controller::{CallContext, Host};
+use controller::{CallContext, Host, HostError};
+use futures::StreamExt;
 use journal::SessionUid;
 use tokio_util::sync::CancellationToken;
 use wire::event::Body;
@@ -11,7 +11,7 @@ use wire::{ApproveRequest, EventKind, ExecRequest, Message, ResumeRequest, Sessi
 
 use crate::client::Cluster;
 use crate::dice::Dice;
-use futures::StreamExt;
+use crate::scene::Scene;
 
 /// Steps that suffice for any session: a turn has a few gates at most.
 const STEPS: usize = 100;
@@ -31,7 +31,7 @@ async fn settle_one(cluster: &Cluster, session: &SessionUid, dice: &Dice) -> Res
     let mut last = String::new();
     for _ in 0..STEPS {
         let Some(running) = dice.pick(&cluster.nodes).running() else { return Err("a node is down".to_owned()) };
-        let step = step(&running.host, session, dice).await;
+        let step = step(cluster, &running.host, session, dice).await;
         let events = cluster.world.witness.events(session.as_str());
         match step {
             Ok(()) if has_ended(&events) => return Ok(()),
@@ -47,7 +47,7 @@ async fn settle_one(cluster: &Cluster, session: &SessionUid, dice: &Dice) -> Res
 }
 
 /// One call of a client that means to end the session's turn.
-async fn step(host: &Host, session: &SessionUid, dice: &Dice) -> Result<(), HostError> {
+async fn step(cluster: &Cluster, host: &Host, session: &SessionUid, dice: &Dice) -> Result<(), HostError> {
     let state = host.get(session.as_str()).await?;
     if let Some(request) = decision(&state, session, dice) {
         return host.approve(request).await.map(drop);
@@ -55,7 +55,10 @@ async fn step(host: &Host, session: &SessionUid, dice: &Dice) -> Result<(), Host
     let request = ResumeRequest { session: session.to_string(), ..ResumeRequest::default() };
     match host.resume(request, call()).await {
         // A fork may have cut a turn where only a new one can follow.
-        Err(HostError::Log(_)) if !state.parent_uid.is_empty() => new_turn(host, session).await,
+        Err(HostError::Log(_)) if !state.parent_uid.is_empty() => {
+            cluster.world.witness.play(Scene::CutTurn);
+            new_turn(host, session).await
+        }
         resumed => resumed.map(drop),
     }
 }

@@ -1,17 +1,20 @@
-//! What befalls nodes: they are stopped and woken, killed and started again, cut off, and their clocks jump.
+//! What befalls nodes: they are stopped and woken, killed or drained and started again, cut off, and their clocks jump.
 
 use std::time::Duration;
 
 use crate::client::Cluster;
 use crate::dice::Dice;
 use crate::life::Phase;
-use crate::node::Node;
+use crate::node::{Node, Running};
+use crate::scene::Scene;
 
 /// Longest time that a node stands still: often shorter than a transaction lives, sometimes long enough to be given up.
 const SHORT_STOP: Duration = Duration::from_secs(2);
 const LONG_STOP: Duration = Duration::from_secs(45);
 /// Longest time until a dead node is started again.
 const LONGEST_ABSENCE: Duration = Duration::from_secs(3);
+/// What turns are given to end by themselves in a drain, and then to be interrupted.
+const GRACE: Duration = Duration::from_secs(2);
 /// Longest jump of a clock, either way.
 const LONGEST_JUMP: usize = 100_000;
 
@@ -61,6 +64,10 @@ async fn strike(cluster: &Cluster, number: usize, node: &Node, dice: &Dice) {
             running.life.wake();
         }
         7 => {
+            note("is drained");
+            drain(cluster, &running).await;
+        }
+        8 => {
             let seconds = dice.below(2 * LONGEST_JUMP) as i64 - LONGEST_JUMP as i64;
             note(&format!("sets its clock by {seconds} s"));
             node.clock.jump(seconds);
@@ -73,4 +80,12 @@ async fn strike(cluster: &Cluster, number: usize, node: &Node, dice: &Dice) {
             cluster.world.bus.cut_off(number, false);
         }
     }
+}
+
+/// The node refuses new work, ends what it has begun, and goes. One that does not within the bound is killed.
+async fn drain(cluster: &Cluster, running: &Running) {
+    if running.tasks.shutdown(GRACE, GRACE).await == 0 {
+        cluster.world.witness.play(Scene::Drained);
+    }
+    running.life.kill();
 }

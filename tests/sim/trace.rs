@@ -6,6 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use crate::scene::{Scene, Scenes};
+
 /// The events of one run.
 pub struct Trace {
     start: Instant,
@@ -16,12 +18,13 @@ struct Lines {
     hasher: Sha256,
     /// Kept only where somebody will read them.
     kept: Option<Vec<String>>,
+    scenes: Scenes,
 }
 
 impl Trace {
     /// An empty trace, which begins now.
     pub fn new(keep: bool) -> Self {
-        let lines = Lines { hasher: Sha256::new(), kept: keep.then(Vec::new) };
+        let lines = Lines { hasher: Sha256::new(), kept: keep.then(Vec::new), scenes: Scenes::new() };
         Self { start: Instant::now(), lines: Mutex::new(lines) }
     }
 
@@ -35,6 +38,16 @@ impl Trace {
                 kept.push(line);
             }
         });
+    }
+
+    /// Notes that a scene was played.
+    pub fn play(&self, scene: Scene) {
+        self.with(|lines| *lines.scenes.entry(scene).or_default() += 1);
+    }
+
+    /// The scenes that were played.
+    pub fn scenes(&self) -> Scenes {
+        self.with(|lines| lines.scenes.clone())
     }
 
     /// A hash of all events so far.

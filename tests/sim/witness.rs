@@ -33,6 +33,7 @@ pub use attempts::{Fate, Marker};
 use effects::Effects;
 use log::SeenLog;
 
+use crate::scene::Scene;
 use crate::trace::Trace;
 
 /// One run of a node, from its start to its death.
@@ -155,6 +156,19 @@ impl Witness {
         self.expect(checked.map_err(|broken| format!("{session}: {broken}")));
     }
 
+    /// A client has heard of a turn up to `last`, and then that it was lost to another writer.
+    pub fn lost(&self, session: &str, last: &LogRecord) {
+        self.play(Scene::LostTurn);
+        if self.of(session, |log| log.fence().to_wire()) <= last.fence {
+            self.report(format!("{session}: a turn was lost after record {} and nobody has taken it over", last.seq));
+        }
+    }
+
+    /// A scene was played.
+    pub fn play(&self, scene: Scene) {
+        self.trace.play(scene);
+    }
+
     /// The events of a session.
     pub fn events(&self, session: &str) -> Vec<Event> {
         self.of(session, |log| log.events().to_vec())
@@ -180,6 +194,9 @@ impl Witness {
             seen.attempts.check(&seen.logs)?;
             seen.effects.check(&seen.logs)
         });
+        for _ in 0..self.with(|seen| seen.effects.repeated()) {
+            self.play(Scene::RepeatedEffect);
+        }
         self.expect(checked);
     }
 

@@ -3,6 +3,7 @@
 use wire::{ApproveRequest, ListSessionsRequest, Session};
 
 use super::{ATTEMPTS, Client, uid_of};
+use crate::scene::Scene;
 
 impl Client {
     /// Decides one of the calls that wait, and lets the turn go on. A decision that was not answered is repeated, and says
@@ -24,6 +25,7 @@ impl Client {
     async fn decide_on(&self, session: &Session) -> bool {
         let Some(request) = self.decision(session) else { return false };
         let witness = &self.cluster.world.witness;
+        let approves = request.approved == Some(true);
         for _ in 0..ATTEMPTS {
             let (asked, request) = (witness.head(&request.session), request.clone());
             let what = format!("decides {} in {}", request.tool_call_id, request.session);
@@ -33,6 +35,7 @@ impl Client {
                 Ok(decided) => {
                     let (session, decision) = (decided.session.unwrap_or_default(), decided.decision);
                     witness.acknowledged(uid_of(&session), &decision.unwrap_or_default());
+                    witness.play(if approves { Scene::ApprovedCall } else { Scene::DeniedCall });
                     witness.answered(&session, asked);
                     return true;
                 }

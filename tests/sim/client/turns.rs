@@ -1,9 +1,11 @@
 //! Beginning turns, and finishing those that were interrupted.
 
+use controller::HostError;
 use wire::{CancelRequest, Event, EventKind, ExecRequest, LogRecord, Message, ResumeRequest};
 
 use super::{ATTEMPTS, Client};
 use crate::call::Failed;
+use crate::scene::Scene;
 use crate::script;
 use crate::witness::{Fate, Marker};
 
@@ -54,6 +56,7 @@ impl Client {
             _ => Fate::Unknown,
         };
         witness.attempted(session, marker.clone(), fate);
+        self.note_loss(session, &outcome, heard.last().filter(|_| begun));
         match outcome {
             Ok(()) => {
                 self.check_end(session, &heard);
@@ -63,6 +66,16 @@ impl Client {
             Err(Failed::Unreachable) => Begun::NotHere,
             Err(failed) if failed.is_refusal() => Begun::Elsewhere,
             Err(_) => Begun::NotHere,
+        }
+    }
+
+    fn note_loss(&self, session: &str, outcome: &Result<(), Failed>, last: Option<&LogRecord>) {
+        let witness = &self.cluster.world.witness;
+        match (outcome, last) {
+            (Err(Failed::Answer(HostError::Conflict | HostError::Fenced)), Some(last)) => witness.lost(session, last),
+            (Err(Failed::Answer(HostError::TurnCanceled)), _) => witness.play(Scene::CanceledTurn),
+            (Err(Failed::Answer(HostError::OutcomeUnknown)), _) => witness.play(Scene::UnknownOutcome),
+            _ => {}
         }
     }
 

@@ -36,6 +36,11 @@ impl Effects {
         self.happens(Effect::Tool(session.clone(), key.to_owned()));
     }
 
+    /// How many effects happened more than once.
+    pub(super) fn repeated(&self) -> usize {
+        self.happened.values().filter(|&&times| times > 1).count()
+    }
+
     fn happens(&mut self, effect: Effect) -> usize {
         let count = self.happened.entry(effect).or_default();
         *count += 1;
