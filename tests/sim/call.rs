@@ -31,12 +31,15 @@ pub enum Failed {
 impl Failed {
     /// Whether the caller was told that nothing was recorded.
     pub fn is_refusal(&self) -> bool {
-        use ErrorClass::{Aborted, FailedPrecondition, InvalidArgument, NotFound, Unavailable};
+        use ErrorClass::{Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, Unavailable};
         match self {
             // Another writer may have gone on from what was recorded.
             Self::Answer(HostError::Fenced) => false,
             Self::Answer(error) => {
-                matches!(error.class(), Aborted | FailedPrecondition | InvalidArgument | NotFound | Unavailable)
+                matches!(
+                    error.class(),
+                    Aborted | AlreadyExists | FailedPrecondition | InvalidArgument | NotFound | Unavailable
+                )
             }
             Self::Unreachable => true,
             Self::Broken => false,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use env::TaskKind;
+
 use crate::client::Cluster;
 use crate::dice::Dice;
 use crate::life::Phase;
@@ -39,6 +41,9 @@ pub async fn end(cluster: &Cluster) {
         cluster.world.bus.cut_off(number, false);
         if let Some(running) = node.running() {
             running.life.wake();
+            if running.tasks.cancelled(TaskKind::Request).is_cancelled() {
+                running.life.kill();
+            }
         }
         node.start().await;
     }

@@ -89,7 +89,7 @@ impl Witness {
     async fn look_at(&self, run: RunId, session: &SessionUid) {
         let Some(state) = self.state(session).await else { return };
         let known = self.with(|seen| seen.logs.get(session).map_or(Seq::ZERO, SeenLog::head));
-        let new = self.records(session, known).await;
+        let new = if state.last_seq() > known { self.records(session, known).await } else { Vec::new() };
         let checked = self.with(|seen| seen.logs.entry(session.clone()).or_default().see(run, &state, new));
         self.expect(checked.map_err(|broken| format!("{session}, written by {run}: {broken}")));
     }
@@ -156,11 +156,18 @@ impl Witness {
         self.expect(checked.map_err(|broken| format!("{session}: {broken}")));
     }
 
-    /// A client has heard of a turn up to `last`, and then that it was lost to another writer.
-    pub fn lost(&self, session: &str, last: &LogRecord) {
+    /// A client was told that its turn was lost to another writer. Then there is one, if the turn had begun.
+    pub fn lost(&self, session: &str, marker: &Marker) {
         self.play(Scene::LostTurn);
-        if self.of(session, |log| log.fence().to_wire()) <= last.fence {
-            self.report(format!("{session}: a turn was lost after record {} and nobody has taken it over", last.seq));
+        if self.of(session, |log| log.fence_of_input(&marker.to_string()) == Some(log.fence())) {
+            self.report(format!("{session}: the turn of {marker} was lost, and nobody has taken it over"));
+        }
+    }
+
+    /// A client was told that the session has this turn.
+    pub fn begun(&self, session: &str, execution: &str) {
+        if !self.of(session, |log| log.events().iter().any(|event| event.execution_id == execution)) {
+            self.report(format!("{session}: turn {execution} is said to be there, and is not"));
         }
     }
 

@@ -10,16 +10,19 @@ use crate::script;
 use crate::witness::{Fate, Marker};
 
 impl Client {
-    /// Has something done. A client that says which head it expects can repeat an attempt of which it has heard nothing.
+    /// Has something done. A client that says which head it expects, or which id its turn shall have, can repeat an attempt
+    /// of which it has heard nothing.
     pub(super) async fn exec(&mut self, session: &str) {
         self.orders += 1;
         let order = format!("{}.{}", self.name, self.orders);
         let config = script::draw(&self.dice);
-        let expected_last_seq = match self.dice.chance(0.5) {
-            true => self.read(session).await.map(|session| session.last_seq),
-            false => None,
-        };
-        let once = expected_last_seq.is_some();
+        let (mut expected_last_seq, mut execution_id) = (None, String::new());
+        match self.dice.below(3) {
+            0 => expected_last_seq = self.read(session).await.map(|session| session.last_seq),
+            1 => execution_id = format!("{:016x}", self.dice.number()),
+            _ => {}
+        }
+        let once = expected_last_seq.is_some() || !execution_id.is_empty();
         for attempt in 0..ATTEMPTS {
             let marker = Marker { order: order.clone(), attempt, once };
             let request = ExecRequest {
@@ -27,6 +30,7 @@ impl Client {
                 inputs: vec![Message::text("user", marker.to_string())],
                 config: config.clone(),
                 expected_last_seq,
+                execution_id: execution_id.clone(),
                 ..ExecRequest::default()
             };
             match self.try_exec(session, marker, request).await {
@@ -40,6 +44,7 @@ impl Client {
 
     async fn try_exec(&self, session: &str, marker: Marker, request: ExecRequest) -> Begun {
         let witness = &self.cluster.world.witness;
+        let execution = request.execution_id.clone();
         let mut heard: Vec<LogRecord> = Vec::new();
         let outcome = self
             .caller
@@ -56,25 +61,30 @@ impl Client {
             _ => Fate::Unknown,
         };
         witness.attempted(session, marker.clone(), fate);
-        self.note_loss(session, &outcome, heard.last().filter(|_| begun));
+        self.note_loss(session, &marker, &outcome, begun);
         match outcome {
             Ok(()) => {
                 self.check_end(session, &heard);
                 Begun::Ended
             }
             Err(_) if begun => Begun::Interrupted,
+            Err(Failed::Answer(HostError::TurnExists)) => {
+                witness.begun(session, &execution);
+                Begun::Interrupted
+            }
             Err(Failed::Unreachable) => Begun::NotHere,
             Err(failed) if failed.is_refusal() => Begun::Elsewhere,
             Err(_) => Begun::NotHere,
         }
     }
 
-    fn note_loss(&self, session: &str, outcome: &Result<(), Failed>, last: Option<&LogRecord>) {
+    fn note_loss(&self, session: &str, marker: &Marker, outcome: &Result<(), Failed>, begun: bool) {
         let witness = &self.cluster.world.witness;
-        match (outcome, last) {
-            (Err(Failed::Answer(HostError::Conflict | HostError::Fenced)), Some(last)) => witness.lost(session, last),
-            (Err(Failed::Answer(HostError::TurnCanceled)), _) => witness.play(Scene::CanceledTurn),
-            (Err(Failed::Answer(HostError::OutcomeUnknown)), _) => witness.play(Scene::UnknownOutcome),
+        match outcome {
+            Err(Failed::Answer(HostError::Conflict)) if begun => witness.lost(session, marker),
+            Err(Failed::Answer(HostError::Fenced)) => witness.lost(session, marker),
+            Err(Failed::Answer(HostError::TurnCanceled)) => witness.play(Scene::CanceledTurn),
+            Err(Failed::Answer(HostError::OutcomeUnknown)) => witness.play(Scene::UnknownOutcome),
             _ => {}
         }
     }

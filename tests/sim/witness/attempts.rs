@@ -17,7 +17,7 @@ pub struct Marker {
     pub order: String,
     /// Which attempt at it this is.
     pub attempt: usize,
-    /// The client expects the same head in every attempt: so one of them at most succeeds.
+    /// The client expects the same head in every attempt, or gives its turn the same id: so one of them at most succeeds.
     pub once: bool,
 }
 
