@@ -4,6 +4,7 @@
 //! variable and its default.
 
 mod load;
+mod nats;
 mod process;
 mod tools;
 mod values;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use store::fdb::{FdbOptions, Tls};
 
 pub use load::{Problem, Problems};
+pub use nats::{InvalidNatsCredentials, NatsConfig};
 pub use process::{ProcessConfig, ProcessResumability};
 pub use tools::{ToolsConfig, ToolsKind};
 pub use values::{
@@ -64,6 +66,10 @@ pub struct Config {
     #[arg(id = "ready_file", long = "ready-file", value_name = "PATH")]
     pub ready_file: Option<PathBuf>,
 
+    /// What the other nodes of a cluster and their operators call this node; the name of the machine, if not given
+    #[arg(id = "node_name", long = "node-name", value_name = "NAME")]
+    pub node_name: String,
+
     /// The FoundationDB cluster that the journal is in, if it is in one.
     #[command(flatten)]
     pub fdb: FdbConfig,
@@ -75,6 +81,10 @@ pub struct Config {
     /// Harnesses that all nodes on the journal share.
     #[command(flatten)]
     pub registry: RegistryConfig,
+
+    /// How this node talks to the others on the journal.
+    #[command(flatten)]
+    pub nats: NatsConfig,
 
     /// What callers may do that they may not do everywhere.
     #[command(flatten)]
@@ -291,9 +301,11 @@ impl Default for Config {
             harness: Vec::new(),
             drain_timeout: Period::seconds(10),
             ready_file: None,
+            node_name: String::new(),
             fdb: FdbConfig::default(),
             model: ModelConfig::default(),
             registry: RegistryConfig::default(),
+            nats: NatsConfig::default(),
             powers: PowersConfig::default(),
             limits: LimitsConfig::default(),
             keepalive: KeepaliveConfig::default(),
@@ -436,7 +448,8 @@ impl Config {
         let periods = periods.map(|(key, _)| Problem::new(key, "must be longer than zero"));
         let shared = self.registry.addr.get().filter(|addr| addr.port() != 0 && addr.port() == self.addr.port());
         let shared = shared.map(|_| Problem::new("registry.addr", "must not have the port of the Sessions service"));
-        harnesses.chain(model).chain(tools).chain(periods).chain(shared).collect()
+        let nats = self.nats.problems();
+        harnesses.chain(model).chain(tools).chain(periods).chain(shared).chain(nats).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 mod causes;
 pub mod cli;
 pub mod config;
+mod coordination;
 mod effects;
 #[cfg(feature = "failpoints")]
 mod failpoint;

@@ -7,7 +7,7 @@ use env::Env;
 use mimalloc::MiMalloc;
 use node::cli::{self, Invocation};
 use node::config::{Config, Problems};
-use node::{Effects, Node, STOP_BOUND, Signals, telemetry, with_causes};
+use node::{Node, STOP_BOUND, Signals, telemetry, with_causes};
 
 /// Much of what one thread of a node allocates is freed by another, which the system's allocator is slow at.
 #[global_allocator]
@@ -38,8 +38,8 @@ fn fail(error: impl std::fmt::Display) -> ExitCode {
 /// Says what is in force, if a node could start with it: what the environment must hold is looked for too.
 fn check_config(checked: Result<Box<Config>, Problems>) -> ExitCode {
     match checked {
-        Ok(config) => match (Effects::configured(&config, &Env::system()), config.to_toml()) {
-            (Ok(_), Ok(text)) => print(&text),
+        Ok(config) => match (Node::check(&config, &Env::system()), config.to_toml()) {
+            (Ok(()), Ok(text)) => print(&text),
             (Err(error), _) => fail(error),
             (_, Err(error)) => fail(error),
         },

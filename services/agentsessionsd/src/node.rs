@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::Local;
+use cluster::NatsProblem;
 use controller::{Host, HostParts, Registry, RegistryOpenError, RegistryParts};
 use env::{Env, TaskKind, Tasks};
 use frontend::{Frontend, tcp_incoming};
@@ -20,7 +20,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tools::InvalidTools;
 
-use crate::config::{Config, JournalPlace};
+use crate::config::{Config, InvalidNatsCredentials, JournalPlace};
+use crate::coordination::{self, Coordination};
 use crate::effects::Effects;
 use crate::fronts::Fronts;
 use crate::local_journal::LocalJournal;
@@ -82,6 +83,12 @@ pub enum StartError {
     /// The executors of tools cannot be set up.
     #[error(transparent)]
     Tools(#[from] InvalidTools),
+    /// NATS cannot be set up.
+    #[error("nats: {0}")]
+    Nats(#[from] NatsProblem),
+    /// The credentials for NATS cannot be used.
+    #[error("nats: {0}")]
+    NatsCredentials(#[from] InvalidNatsCredentials),
     /// The address cannot be listened on.
     #[error("cannot listen on {addr}: {source}")]
     Listen {
@@ -137,9 +144,21 @@ struct Parts {
     journal: LocalJournal,
     host: Host,
     registry: Registry,
+    coordination: Coordination,
 }
 
 impl Node {
+    /// Looks whether a node could start as `config` says, as far as that shows without starting anything: at the
+    /// environment, and at the files that hold credentials.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn check(config: &Config, env: &Env) -> Result<(), StartError> {
+        Effects::configured(config, env)?;
+        coordination::configured(config)?;
+        Ok(())
+    }
+
     /// Starts a node that listens as `config` says.
     ///
     /// # Errors
@@ -165,6 +184,7 @@ impl Node {
         let watchers = bind_metrics(config).await?;
         let mut node = Self::serve(config, parts, tcp_incoming(socket)).await?;
         node.addr = Some(addr);
+        node.parts.coordination.set_address(addr);
         if let Some((socket, addr)) = operators {
             node.serve_registry(config, socket, addr).await?;
         }
@@ -230,8 +250,8 @@ impl Node {
     }
 
     fn serve_metrics(&mut self, socket: TcpListener, addr: SocketAddr) {
-        let Parts { tasks, host, journal, .. } = &self.parts;
-        let metrics = Metrics::of(host.clone(), journal, self.draining.clone());
+        let Parts { tasks, host, journal, coordination, .. } = &self.parts;
+        let metrics = Metrics::of(host.clone(), journal, coordination, self.draining.clone());
         telemetry::start_listener(socket, metrics, self.draining.clone(), tasks);
         self.metrics_addr = Some(addr);
         tracing::info!(%addr, "metrics on {addr}");
@@ -282,17 +302,18 @@ impl Parts {
         let local = LocalJournal::open(config, &env).await?;
         let journal = local.journal().clone();
         let tasks = Tasks::default();
+        let coordination = Coordination::start(config, journal.incarnation(), &env, &tasks)?;
         let registry = Registry::open(RegistryParts {
             journal: journal.clone(),
             statics: Arc::new(directory),
             placements: Arc::new(config.placements()),
+            coordinator: coordination.coordinator(),
         })
         .await?;
         registry.follow(&tasks, config.registry.refresh.get());
-        let coordinator = Local::new(cluster::Node { name: String::new(), incarnation: journal.incarnation() });
         let host = Host::new(HostParts {
             journal,
-            coordinator: Arc::new(coordinator),
+            coordinator: coordination.coordinator(),
             env: env.clone(),
             tasks: tasks.clone(),
             harnesses: Arc::new(registry.clone()),
@@ -304,7 +325,7 @@ impl Parts {
             history_cache: config.limits.history_cache.get(),
         });
         host.finish_deletions();
-        Ok(Self { env, tasks, journal: local, host, registry })
+        Ok(Self { env, tasks, journal: local, host, registry, coordination })
     }
 
     async fn close(self) {

@@ -13,7 +13,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 pub(crate) use listener::start as start_listener;
-pub(crate) use metrics::Metrics;
+pub(crate) use metrics::{Metrics, write};
 
 use crate::config::{LogConfig, LogFormat};
 
@@ -32,6 +32,8 @@ pub fn init(config: &LogConfig) {
     };
     // The MCP library quotes whole messages in lines below this level, and payloads are never logged.
     let filter = config.filter.targets().with_target("rmcp", LevelFilter::ERROR);
+    // The NATS client has a line for every attempt to connect; the node says what matters of them.
+    let filter = filter.with_target("async_nats", LevelFilter::OFF);
     // Fails only if a subscriber is already there: that of a test or of a program that embeds a node.
     let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
 }

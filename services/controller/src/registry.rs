@@ -17,6 +17,7 @@ mod view;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
+use cluster::Coordinator;
 use journal::{Journal, JournalError, ReserveError};
 use thiserror::Error;
 
@@ -33,6 +34,8 @@ pub struct RegistryParts {
     pub statics: Arc<dyn StaticHarnesses>,
     /// What this host can run.
     pub placements: Arc<dyn Placements>,
+    /// What ties this host to the others on the journal.
+    pub coordinator: Arc<dyn Coordinator>,
 }
 
 /// The registry as this host sees it, and the directory of all harnesses it serves. Cheap to clone; clones are the same

@@ -151,6 +151,15 @@ fn a_file_that_is_no_toml_is_told_in_one_line_that_quotes_nothing() {
 }
 
 #[test]
+fn what_cannot_be_meant_about_nats_is_a_problem_and_no_password_is_repeated() {
+    let found = problems(&["--nats-url", "nats://me:s3cret@h", "--nats-heartbeat", "1ms", "--nats-cert", "c.pem"]);
+    let heartbeat = "nats: the heartbeat must be between 20 ms and 60 s";
+    assert!(found[0].starts_with("nats: server 1 is given with credentials in its address"), "{found:?}");
+    assert_eq!(found[1..], [heartbeat, "nats: cert and key need each other"]);
+    assert!(!found.concat().contains("s3cret"));
+}
+
+#[test]
 fn executors_of_tools_are_read_from_the_file_and_printed_as_they_are() {
     let file = file(
         "[tools.billing]\nkind = 'http'\nurl = 'https://h/run'\ntools = ['charge']\n\
@@ -176,6 +185,8 @@ fn example(page: &str) -> Config {
 fn the_examples_in_the_documentation_are_configurations() {
     let read = example(include_str!("../../../../docs/tools.md"));
     assert_eq!(read.tools.keys().collect::<Vec<_>>(), ["billing", "files", "search"]);
+    let read = example(include_str!("../../../../docs/cluster.md"));
+    assert_eq!(read.nats.url.len(), 3);
     let read = example(include_str!("../../../../docs/processes.md"));
     assert_eq!(read.process.keys().collect::<Vec<_>>(), ["counter"]);
     assert_eq!(toml::from_str::<Config>(&read.to_toml().unwrap()).unwrap(), read);

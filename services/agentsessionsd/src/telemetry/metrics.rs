@@ -10,6 +10,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use tokio_util::sync::CancellationToken;
 
+use crate::coordination::Coordination;
 use crate::local_journal::LocalJournal;
 
 /// The type of [`Metrics::render`]'s text.
@@ -22,7 +23,12 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// The metrics of a node that drains once `draining` fires.
-    pub(crate) fn of(host: Host, journal: &LocalJournal, draining: CancellationToken) -> Self {
+    pub(crate) fn of(
+        host: Host,
+        journal: &LocalJournal,
+        coordination: &Coordination,
+        draining: CancellationToken,
+    ) -> Self {
         let mut registry = Registry::default();
         #[cfg(target_os = "linux")]
         registry.register_collector(Box::new(super::process::ProcessCollector));
@@ -34,6 +40,7 @@ impl Metrics {
         journal::metrics::register(own);
         store::metrics::register(own);
         journal.register_metrics(own);
+        coordination.register_metrics(own);
         Self { registry }
     }
 
@@ -46,10 +53,10 @@ impl Metrics {
 }
 
 /// Name, help and unit.
-pub(super) type Described<'a> = (&'a str, &'a str, Option<&'a Unit>);
+pub(crate) type Described<'a> = (&'a str, &'a str, Option<&'a Unit>);
 
 /// Writes a value that was looked up just now.
-pub(super) fn write(
+pub(crate) fn write(
     encoder: &mut DescriptorEncoder<'_>,
     (name, help, unit): Described<'_>,
     value: &impl EncodeMetric,

@@ -55,7 +55,9 @@ impl Host {
     /// Whether the node that owns the session has stopped the turn there.
     async fn cancel_elsewhere(&self, state: &SessionState, named: Option<&ExecutionId>, reason: &str) -> bool {
         let Some(owner) = self.running_elsewhere(state) else { return false };
-        let (session, execution) = (state.uid().clone(), named.cloned());
+        // Named even so: a question that comes late must not stop the next turn.
+        let execution = named.cloned().or_else(|| state.projection().latest_execution());
+        let session = state.uid().clone();
         let question = Question::Cancel { session, execution, reason: reason.to_owned() };
         self.parts.coordinator.ask(owner, question).await.unwrap_or(false)
     }

@@ -12,8 +12,8 @@ use crate::metrics::METRICS;
 const PAGE: usize = 500;
 
 impl Registry {
-    /// Looks for registrations made elsewhere every `period`, until background tasks are stopped. A journal that cannot
-    /// be read is asked again: what is known stays served.
+    /// Looks for registrations made elsewhere every `period`, and when another host says that there is something to see,
+    /// until background tasks are stopped. A journal that cannot be read is asked again: what is known stays served.
     pub fn follow(&self, tasks: &Tasks, period: Duration) {
         let registry = self.clone();
         let stop = tasks.cancelled(TaskKind::Background);
@@ -29,7 +29,8 @@ impl Registry {
     async fn keep_refreshing(&self, period: Duration) {
         let mut failing = false;
         loop {
-            tokio::time::sleep(period).await;
+            // What others say may be lost.
+            let _ = tokio::time::timeout(period, self.parts.coordinator.registry_change()).await;
             let refreshed = self.refresh().await;
             if refreshed.is_err() {
                 METRICS.registry_refresh_failures.inc();

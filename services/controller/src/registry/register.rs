@@ -29,6 +29,9 @@ impl Registry {
         }
         let new = NewRegistration { name, spec: canonical, spec_digest: checked.digest };
         let (registration, outcome) = self.journal().register_harness(new).await?;
+        if outcome != Registered::Unchanged {
+            self.parts.coordinator.registry_changed();
+        }
         let unservable = self.look_at(&registration);
         Ok(RegisterHarnessResponse {
             harness: Some(registered(&registration, unservable)),

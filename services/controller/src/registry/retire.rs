@@ -25,6 +25,7 @@ impl Registry {
             return Err(RegistryError::Static(name.clone()));
         }
         let registration = self.journal().retire_harness(name, &request.reason).await?;
+        self.parts.coordinator.registry_changed();
         Ok(registered(&registration, self.look_at(&registration)))
     }
 }

@@ -1,5 +1,6 @@
 //! What a registry keeps of what it has seen. The rpcs are tested over the wire.
 
+use cluster::{Local, Node};
 use env::Env;
 use journal::NewRegistration;
 use store::Store;
@@ -64,7 +65,13 @@ async fn empty_journal() -> Journal {
 }
 
 async fn open(journal: &Journal) -> Result<Registry, RegistryOpenError> {
-    let parts = RegistryParts { journal: journal.clone(), statics: Arc::new(Own), placements: Arc::new(Everywhere) };
+    let alone = Local::new(Node { name: String::new(), incarnation: journal.incarnation() });
+    let parts = RegistryParts {
+        journal: journal.clone(),
+        statics: Arc::new(Own),
+        placements: Arc::new(Everywhere),
+        coordinator: Arc::new(alone),
+    };
     Registry::open(parts).await
 }
 

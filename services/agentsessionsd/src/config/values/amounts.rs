@@ -24,6 +24,12 @@ impl Period {
         Self(Duration::from_secs(seconds))
     }
 
+    /// So long.
+    #[must_use]
+    pub const fn of(length: Duration) -> Self {
+        Self(length)
+    }
+
     /// The length.
     #[must_use]
     pub fn get(self) -> Duration {

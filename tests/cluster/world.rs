@@ -1,0 +1,88 @@
+use std::time::Duration;
+
+use support::{Api, BOUND, NatsServer, NodeBuilder};
+use tempfile::TempDir;
+use tokio::time::{Instant, timeout};
+use tonic::Streaming;
+use wire::exec_update::Update;
+use wire::{ExecUpdate, WatchRequest};
+
+/// A journal, and a NATS server.
+pub struct World {
+    pub directory: TempDir,
+    pub server: NatsServer,
+}
+
+impl World {
+    pub async fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), server: NatsServer::start().await }
+    }
+
+    /// A node on the journal that reaches the server directly.
+    pub fn node(&self, name: &str) -> NodeBuilder {
+        self.node_through(&self.server.address(), name)
+    }
+
+    /// A node on the journal that reaches the server at `host:port`.
+    pub fn node_through(&self, address: &str, name: &str) -> NodeBuilder {
+        let node = NodeBuilder::new(self.directory.path()).flag("--node-name", name);
+        node.flag("--nats-url", format!("nats://{address}")).flag("--nats-heartbeat", "100ms")
+    }
+
+    /// Waits until the nodes have logged `line` so often.
+    pub async fn logged(&self, line: &str, times: usize) {
+        let log = NodeBuilder::new(self.directory.path()).log();
+        let deadline = Instant::now() + BOUND;
+        loop {
+            let text = std::fs::read_to_string(&log).unwrap_or_default();
+            if text.matches(line).count() >= times {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{line:?} is not logged {times} times:\n{text}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// What a watcher of a session hears.
+pub struct Watcher(Streaming<ExecUpdate>);
+
+impl Watcher {
+    /// Watches a session through a node, from its beginning.
+    pub async fn begin(api: &mut Api, session: &str) -> Self {
+        let request = WatchRequest { session: session.into(), after_seq: 0 };
+        Self(api.client.watch(request).await.unwrap().into_inner())
+    }
+
+    /// The next update, which must come.
+    pub async fn next(&mut self) -> Update {
+        let update = timeout(BOUND, self.0.message()).await.expect("there is something to hear");
+        update.unwrap().unwrap().update.unwrap()
+    }
+
+    /// Skips to the record at `seq`. Returns whether there was a delta on the way, which only NATS carries.
+    pub async fn skip_to(&mut self, seq: i64) -> bool {
+        let mut delta = false;
+        loop {
+            match self.next().await {
+                Update::Delta(_) => delta = true,
+                Update::Record(record) if record.seq == seq => return delta,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Runs turns on one node until some of them are heard as they happen at another one.
+pub async fn until_heard(teller: &mut Api, hearer: &mut Api) {
+    let session = teller.create("echo").await.metadata.unwrap().uid;
+    let mut watcher = Watcher::begin(hearer, &session).await;
+    let deadline = Instant::now() + BOUND;
+    loop {
+        let records = teller.turn(&session, "hello").await;
+        if watcher.skip_to(records.last().unwrap().seq).await {
+            return;
+        }
+        assert!(Instant::now() < deadline, "what happens at one node is not heard at the other");
+    }
+}
