@@ -10,6 +10,8 @@ mod calls;
 mod command_line;
 #[path = "process/drain.rs"]
 mod drain;
+#[path = "process/format.rs"]
+mod format;
 #[path = "process/fuzz.rs"]
 mod fuzz;
 #[path = "process/gate.rs"]

@@ -55,12 +55,27 @@ pub enum JournalError {
 /// A journal could not be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// It has a layout that this version does not know.
-    #[error("journal has format {found}, this version reads format {supported}: use a newer version")]
-    Format {
+    /// A later version has written to it what this one does not understand.
+    #[error(
+        "journal has format {version} and needs a host that knows format {minimum}; this one knows up to {supported}: use a \
+         newer version"
+    )]
+    TooNew {
         /// The journal's format.
-        found: u32,
-        /// The only one supported.
+        version: u32,
+        /// The oldest one that a host must know.
+        minimum: u32,
+        /// The latest one that this version knows.
+        supported: u32,
+    },
+    /// No version that this one succeeds has brought it up to date.
+    #[error(
+        "journal has format {version}, this version reads format {supported} and later: use an older version first"
+    )]
+    TooOld {
+        /// The journal's format.
+        version: u32,
+        /// The oldest one supported.
         supported: u32,
     },
     /// It could not be read or written.

@@ -14,6 +14,17 @@ use crate::{Incarnation, Seq, SessionUid};
 
 /// The layout that `docs/journal-layout.md` describes.
 const FORMAT: u32 = 1;
+/// The oldest layout that this version still reads.
+const OLDEST: u32 = 1;
+
+/// What a journal says of its layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Format {
+    /// The latest of which something may be in it.
+    version: u32,
+    /// The oldest that a host must know to work with it.
+    minimum: u32,
+}
 
 /// All sessions of a store. Cheap to clone.
 #[derive(Clone)]
@@ -30,6 +41,13 @@ pub trait Observer: Send + Sync + 'static {
     fn appended(&self, session: &SessionUid, last_seq: Seq);
 }
 
+impl Format {
+    fn of(row: &FormatRow) -> Self {
+        let minimum = if row.minimum == 0 { row.version } else { row.minimum };
+        Self { version: row.version, minimum }
+    }
+}
+
 impl Journal {
     /// Opens the journal in `store`, or begins one.
     ///
@@ -41,22 +59,28 @@ impl Journal {
                 async move {
                     if let Some(value) = transaction.get(&keys::format()).await? {
                         let row: FormatRow = rows::decode("format", &value).map_err(refuse::<JournalError>)?;
-                        return Ok(row.version);
+                        return Ok(Format::of(&row));
                     }
-                    transaction.set(&keys::format(), &FormatRow { version: FORMAT }.encode_to_vec());
-                    Ok(FORMAT)
+                    let row = FormatRow { version: FORMAT, minimum: FORMAT };
+                    transaction.set(&keys::format(), &row.encode_to_vec());
+                    Ok(Format::of(&row))
                 }
                 .boxed()
             })
             .await
             .map_err(JournalError::from)?;
-        match found {
-            FORMAT => {
-                let incarnation = Incarnation::mint(&env);
-                Ok(Self { store, env, incarnation, observer: None })
-            }
-            _ => Err(OpenError::Format { found, supported: FORMAT }),
+        let Format { version, minimum } = found;
+        if minimum > FORMAT {
+            return Err(OpenError::TooNew { version, minimum, supported: FORMAT });
         }
+        if version < OLDEST {
+            return Err(OpenError::TooOld { version, supported: OLDEST });
+        }
+        if version > FORMAT {
+            tracing::info!(version, supported = FORMAT, "the journal is shared with hosts of a later version");
+        }
+        let incarnation = Incarnation::mint(&env);
+        Ok(Self { store, env, incarnation, observer: None })
     }
 
     /// The same journal, whose appends are told to `observer`.

@@ -175,8 +175,18 @@ pub(crate) async fn read<E: From<Corrupt>>(
     value.map(|value| rows::decode(CORRUPT.what, &value)).transpose().map_err(refuse)
 }
 
-/// Writes a registration, and that something has changed.
-pub(crate) fn write(transaction: &mut Transaction, name: &str, row: &HarnessRow) {
-    transaction.set(&keys::harness(name), &row.encode_to_vec());
+/// Writes a registration, and that something has changed. What a later version has added to it stays.
+pub(crate) async fn write<E: From<Corrupt>>(
+    transaction: &mut Transaction,
+    name: &str,
+    row: &HarnessRow,
+) -> Result<(), TransactError<E>> {
+    let key = keys::harness(name);
+    let mut encoded = row.encode_to_vec();
+    if let Some(stored) = transaction.get(&key).await? {
+        encoded.extend(HarnessRow::unknown(&stored).map_err(refuse)?);
+    }
+    transaction.set(&key, &encoded);
     transaction.atomic(AtomicOp::Add, &keys::registry_changes(), 1);
+    Ok(())
 }

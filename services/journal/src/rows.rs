@@ -1,10 +1,12 @@
-//! The values of the journal's rows. All are protobuf, so that a later version can add fields.
+//! The values of the journal's rows. All are protobuf, so that a later version can add fields. Of the rows that are
+//! rewritten, head and registration keep the fields that this version does not know.
 
 mod deletion;
 mod harness;
 mod head;
 mod import;
 mod session;
+mod unknown;
 
 use prost::Message;
 
@@ -13,6 +15,7 @@ pub(crate) use harness::{HarnessRow, HarnessState, ReservedRow};
 pub(crate) use head::{Head, WriterToken};
 pub(crate) use import::ImportRow;
 pub(crate) use session::{Segment, SessionRow};
+pub(crate) use unknown::unknown_fields;
 
 use crate::error::Corrupt;
 
@@ -21,6 +24,9 @@ use crate::error::Corrupt;
 pub(crate) struct FormatRow {
     #[prost(uint32, tag = "1")]
     pub(crate) version: u32,
+    /// The oldest version that can work with what is in the journal; 0 in journals from before there were two.
+    #[prost(uint32, tag = "2")]
+    pub(crate) minimum: u32,
 }
 
 /// Decodes a row of the kind that `what` names.

@@ -64,11 +64,12 @@ impl ForeignName {
         }
     }
 
-    fn write(&self, transaction: &mut Transaction) {
+    async fn write(&self, transaction: &mut Transaction) -> Result<(), TransactError<ImportError>> {
         match self {
-            Self::Registered(registration) => registry::write(transaction, self.name(), &row(registration)),
+            Self::Registered(registration) => registry::write(transaction, self.name(), &row(registration)).await,
             Self::Reserved { name, time } => {
                 transaction.set(&keys::reserved_harness(name), &ReservedRow { reserve_time: *time }.encode_to_vec());
+                Ok(())
             }
         }
     }
@@ -108,7 +109,7 @@ impl Import {
                     check_latest(transaction, token).await?;
                     // If an earlier attempt was committed, there is nothing left to do.
                     if name.standing(transaction).await? == Standing::Absent {
-                        name.write(transaction);
+                        name.write(transaction).await?;
                     }
                     Ok(())
                 }

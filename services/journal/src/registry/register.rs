@@ -88,7 +88,7 @@ impl Draft {
             return Err(refuse(RegisterError::Reserved(self.name.clone())));
         }
         let Some(stored) = stored else {
-            write(transaction, &self.name, &self.row);
+            write(transaction, &self.name, &self.row).await?;
             return Ok((self.row.clone(), Registered::Created));
         };
         if stored.spec_digest != self.row.spec_digest {
@@ -98,7 +98,7 @@ impl Draft {
             return Ok((stored, Registered::Unchanged));
         }
         let reactivated = self.reactivate(stored);
-        write(transaction, &self.name, &reactivated);
+        write(transaction, &self.name, &reactivated).await?;
         Ok((reactivated, Registered::Reactivated))
     }
 

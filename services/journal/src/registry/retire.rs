@@ -54,6 +54,6 @@ async fn retire(
         ..stored
     };
     check("harness registration", retired.encoded_len(), limits::VALUE_BYTES).map_err(refuse)?;
-    write(transaction, name, &retired);
+    write(transaction, name, &retired).await?;
     Ok(retired)
 }

@@ -2,6 +2,9 @@
 
 use prost::{Enumeration, Message};
 
+use super::unknown_fields;
+use crate::error::Corrupt;
+
 /// A registration. Its name is in the key.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct HarnessRow {
@@ -26,6 +29,15 @@ pub(crate) struct HarnessRow {
     /// Who changed the row last: by it a change whose commit went unanswered recognises itself.
     #[prost(fixed64, tag = "9")]
     pub(crate) changer: u64,
+}
+
+impl HarnessRow {
+    const TAGS: [u32; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+
+    /// The fields of a stored row that only a later version knows, encoded. Whoever changes the row writes them again.
+    pub(crate) fn unknown(stored: &[u8]) -> Result<Vec<u8>, Corrupt> {
+        unknown_fields("harness registration", stored, &Self::TAGS)
+    }
 }
 
 /// Whether a registration takes new sessions.

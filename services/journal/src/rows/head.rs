@@ -4,7 +4,7 @@ use bytes::Bytes;
 use prost::Message;
 use wire::ContentHash;
 
-use super::{decode, decode_hash};
+use super::{decode, decode_hash, unknown_fields};
 use crate::error::Corrupt;
 use crate::{Fence, Incarnation, PendingApproval, Projection, Seq};
 
@@ -44,6 +44,8 @@ pub(crate) struct Head {
     /// When the session began to wait for the approval that its projection tells of, in Unix nanoseconds: its place in
     /// the listing of those that wait. `None` where it is not listed.
     pub(crate) pending_since: Option<i64>,
+    /// Fields that only a later version knows, encoded. Kept by every append.
+    pub(crate) unknown: Vec<u8>,
 }
 
 impl Head {
@@ -58,6 +60,7 @@ impl Head {
             update_time: now,
             projection: Projection::default(),
             pending_since: None,
+            unknown: Vec::new(),
         }
     }
 
@@ -77,7 +80,7 @@ impl Head {
     }
 
     pub(crate) fn encode(&self) -> Bytes {
-        HeadRow {
+        let mut encoded = HeadRow {
             last_seq: self.last_seq.get(),
             hash: self.hash.map_or_else(Vec::new, |hash| hash.as_bytes().to_vec()),
             fence: self.fence.get(),
@@ -87,8 +90,9 @@ impl Head {
             pending_since: self.pending_since,
             owner: self.owner.map_or(0, Incarnation::number),
         }
-        .encode_to_vec()
-        .into()
+        .encode_to_vec();
+        encoded.extend_from_slice(&self.unknown);
+        encoded.into()
     }
 
     pub(crate) fn decode(value: &[u8]) -> Result<Self, Corrupt> {
@@ -102,6 +106,7 @@ impl Head {
             projection: row.projection.unwrap_or_default(),
             pending_since: row.pending_since,
             owner: Incarnation::from_number(row.owner),
+            unknown: unknown_fields("head", value, &HeadRow::TAGS)?,
         })
     }
 }
@@ -126,9 +131,35 @@ struct HeadRow {
     owner: u64,
 }
 
+impl HeadRow {
+    const TAGS: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_later_version_has_added_survives_being_written_by_this_one() {
+        let known = Head { last_seq: Seq::stored(7), pending_since: Some(1), ..Head::empty(5) };
+        // Field 1000 with the text `new`.
+        let added = [0xc2, 0x3e, 0x03, b'n', b'e', b'w'];
+        let stored = [&known.encode()[..], &added].concat();
+        let read = Head::decode(&stored).unwrap();
+        assert_eq!(Head { unknown: Vec::new(), ..read.clone() }, known);
+        let written = read.minted(WriterToken(1), Incarnation::from_number(2).unwrap(), 6).encode();
+        assert!(written.ends_with(&added));
+        assert_eq!(Head::decode(&written).unwrap().unknown, added);
+    }
+
+    #[test]
+    fn every_field_of_this_version_is_known() {
+        let owner = Incarnation::from_number(u64::MAX).unwrap();
+        let hash = Some(ContentHash::from_bytes([9; 32]));
+        let full = Head { last_seq: Seq::stored(7), hash, pending_since: Some(1), ..Head::empty(5) };
+        let full = full.minted(WriterToken(u64::MAX), owner, 5);
+        assert_eq!(Head::decode(&full.encode()), Ok(full));
+    }
 
     #[test]
     fn heads_read_back() {
