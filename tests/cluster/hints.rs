@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 use tonic::Code;
 use wire::ExecRequest;
 
-use crate::world::{Watcher, World, until_heard};
+use crate::world::{Watching, World, until_heard};
 
 /// How often a watch asks the journal while it hears nothing.
 const POLL: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ async fn what_happens_at_one_node_is_heard_at_another_at_once() {
     until_heard(&mut here, &mut there).await;
 
     let session = here.create("echo").await.metadata.unwrap().uid;
-    let mut watcher = Watcher::begin(&mut there, &session).await;
+    let mut watcher = Watching::begin(&mut there, &session).await;
     let mut fastest = POLL;
     for _ in 0..10 {
         let last = here.turn(&session, "hello").await.last().unwrap().seq;

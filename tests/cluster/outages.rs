@@ -87,3 +87,17 @@ async fn no_turn_fails_while_nats_is_killed_restarted_and_cut_off() {
     let mut there = nodes[2].api().await;
     until_heard(&mut api, &mut there).await;
 }
+
+#[tokio::test]
+async fn a_node_tells_how_it_stands_with_the_others() {
+    let mut world = World::new().await;
+    let one = world.node("one").watched().start().await;
+    let _two = world.node("two").start().await;
+    let (connected, nodes) = ("agentsessions_nats_connected", "agentsessions_nats_nodes");
+    one.watcher().until(|now| now.value(connected) == Some(1.0) && now.value(nodes) == Some(1.0)).await;
+    world.server.kill();
+    let now = one.watcher().until(|now| now.value(connected) == Some(0.0)).await;
+    assert_eq!(now.value(nodes), Some(0.0));
+    assert!(now.value("agentsessions_nats_losses_total") > Some(0.0));
+    assert_eq!(now.value("agentsessions_nats_undecodable_messages_total"), Some(0.0));
+}

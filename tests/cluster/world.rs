@@ -45,9 +45,9 @@ impl World {
 }
 
 /// What a watcher of a session hears.
-pub struct Watcher(Streaming<ExecUpdate>);
+pub struct Watching(Streaming<ExecUpdate>);
 
-impl Watcher {
+impl Watching {
     /// Watches a session through a node, from its beginning.
     pub async fn begin(api: &mut Api, session: &str) -> Self {
         let request = WatchRequest { session: session.into(), after_seq: 0 };
@@ -76,7 +76,7 @@ impl Watcher {
 /// Runs turns on one node until some of them are heard as they happen at another one.
 pub async fn until_heard(teller: &mut Api, hearer: &mut Api) {
     let session = teller.create("echo").await.metadata.unwrap().uid;
-    let mut watcher = Watcher::begin(hearer, &session).await;
+    let mut watcher = Watching::begin(hearer, &session).await;
     let deadline = Instant::now() + BOUND;
     loop {
         let records = teller.turn(&session, "hello").await;

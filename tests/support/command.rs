@@ -45,7 +45,6 @@ impl Agentctl {
     }
 
     /// Runs a command that must succeed, and returns what it printed.
-    #[must_use]
     pub fn ok(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{arguments:?}: {}", ended.stdout);

@@ -18,6 +18,7 @@ mod scribe;
 mod scripted_harness;
 mod session;
 mod tool_server;
+mod trace_receiver;
 pub mod vectors;
 mod watcher;
 
@@ -38,6 +39,7 @@ pub use scribe::Scribe;
 pub use scripted_harness::{Described, ScriptedHarness, Step, descriptor};
 pub use session::{Api, connect, decision, kinds, record, text};
 pub use tool_server::{TOOL, ToolServer};
+pub use trace_receiver::{ReceivedSpan, TraceReceiver};
 pub use watcher::{Scrape, Watcher};
 
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
 //! A chat-completions server on loopback that counts its calls.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
@@ -26,6 +26,7 @@ struct Model {
     thinks: Duration,
     calls: AtomicUsize,
     refusing: AtomicBool,
+    traces: Mutex<Vec<String>>,
 }
 
 impl ModelServer {
@@ -62,11 +63,20 @@ impl ModelServer {
     pub fn calls(&self) -> usize {
         self.model.calls.load(Ordering::SeqCst)
     }
+
+    /// The traces that the requests said they belong to.
+    #[must_use]
+    pub fn traces(&self) -> Vec<String> {
+        self.model.traces.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// Streams `answer to <last message>` in two chunks.
-async fn complete(State(model): State<Arc<Model>>, Json(request): Json<Value>) -> Response {
+async fn complete(State(model): State<Arc<Model>>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
     model.calls.fetch_add(1, Ordering::SeqCst);
+    if let Some(trace) = headers.get(env::TRACEPARENT).and_then(|value| value.to_str().ok()) {
+        model.traces.lock().unwrap_or_else(PoisonError::into_inner).push(trace.to_owned());
+    }
     if model.refusing.load(Ordering::SeqCst) {
         return StatusCode::BAD_REQUEST.into_response();
     }

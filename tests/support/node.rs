@@ -36,6 +36,7 @@ pub struct NodeBuilder {
     journal: JournalPlace,
     address: String,
     arguments: Vec<OsString>,
+    environment: Vec<(String, String)>,
     failpoint: Option<Failpoint>,
 }
 
@@ -48,6 +49,7 @@ impl NodeBuilder {
             journal: JournalPlace::of(directory),
             address: "127.0.0.1:0".into(),
             arguments: Vec::new(),
+            environment: Vec::new(),
             failpoint: None,
         }
     }
@@ -69,6 +71,13 @@ impl NodeBuilder {
     pub fn flag(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.arguments.push(name.into());
         self.arguments.push(value.into());
+        self
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -147,7 +156,7 @@ impl NodeBuilder {
             .args(&self.arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null());
-        command.env_remove("AGENTSESSIONS_FAILPOINT");
+        command.env_remove("AGENTSESSIONS_FAILPOINT").envs(self.environment.iter().cloned());
         if let Some(failpoint) = self.failpoint {
             command.env("AGENTSESSIONS_FAILPOINT", failpoint.to_string());
         }

@@ -28,8 +28,8 @@ pub use nats::{InvalidNatsCredentials, NatsConfig};
 pub use process::{ProcessConfig, ProcessResumability};
 pub use tools::{ToolsConfig, ToolsKind};
 pub use values::{
-    ByteSize, Count, InvalidValue, JournalPlace, ListenAddr, LogFilter, LogFormat, MetricsAddr, Period, RegistryAddr,
-    Retries, StaticHarness, Subspace, Switch,
+    ByteSize, Count, InvalidValue, JournalPlace, ListenAddr, LogFilter, LogFormat, MetricsAddr, OtlpEndpoint, Period,
+    RegistryAddr, Retries, StaticHarness, Subspace, Switch,
 };
 
 /// Everything an operator can decide about a node. Credentials are not part of it: they come from the environment
@@ -281,7 +281,7 @@ pub struct LogConfig {
     pub filter: LogFilter,
 }
 
-/// Metrics and probes, see docs/operations.md.
+/// Metrics, probes and traces, see docs/operations.md.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Telemetry")]
 #[serde(default, deny_unknown_fields)]
@@ -290,6 +290,11 @@ pub struct TelemetryConfig {
     /// the loopback interface. It has no authentication and tells nothing of what is in sessions
     #[arg(id = "telemetry.metrics_addr", long = "metrics-addr", value_name = "[HOST:]PORT")]
     pub metrics_addr: MetricsAddr,
+
+    /// Where traces go, over OTLP/gRPC without TLS, such as http://127.0.0.1:4317: a collector nearby, which may pass them on.
+    /// OTEL_EXPORTER_OTLP_ENDPOINT if not given; without either there are none
+    #[arg(id = "telemetry.otlp_endpoint", long = "otlp-endpoint", value_name = "URL")]
+    pub otlp_endpoint: OtlpEndpoint,
 }
 
 impl Default for Config {

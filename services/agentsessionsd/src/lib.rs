@@ -19,3 +19,4 @@ pub use effects::Effects;
 pub use local_journal::LocalJournal;
 pub use node::{Node, STOP_BOUND, StartError};
 pub use signals::Signals;
+pub use telemetry::Telemetry;

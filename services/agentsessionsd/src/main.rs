@@ -7,7 +7,7 @@ use env::Env;
 use mimalloc::MiMalloc;
 use node::cli::{self, Invocation};
 use node::config::{Config, Problems};
-use node::{Node, STOP_BOUND, Signals, telemetry, with_causes};
+use node::{Node, STOP_BOUND, Signals, Telemetry, with_causes};
 
 /// Much of what one thread of a node allocates is freed by another, which the system's allocator is slow at.
 #[global_allocator]
@@ -53,12 +53,19 @@ fn check_config(checked: Result<Box<Config>, Problems>) -> ExitCode {
 }
 
 fn serve(config: &Config) -> ExitCode {
-    telemetry::init(&config.log);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(error),
     };
+    let telemetry = {
+        let _in_runtime = runtime.enter();
+        match Telemetry::start(config) {
+            Ok(telemetry) => telemetry,
+            Err(error) => return fail(error),
+        }
+    };
     let ended = runtime.block_on(run(config));
+    telemetry.stop();
     // What still blocks a thread by now does not keep the process alive.
     runtime.shutdown_background();
     match ended {

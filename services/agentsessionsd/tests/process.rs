@@ -24,3 +24,5 @@ mod metrics;
 mod operations;
 #[path = "process/raw.rs"]
 mod raw;
+#[path = "process/traces.rs"]
+mod traces;

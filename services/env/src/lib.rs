@@ -9,9 +9,11 @@ mod measures;
 mod programs;
 mod source;
 mod tasks;
+mod traces;
 
 pub use ids::{execution_id, harness_uid, hex_id, request_id, session_uid};
 pub use measures::{Counters, Durations, Labels, begin_at_zero, durations, observe, short_durations};
 pub use programs::{Variables, program_environment};
 pub use source::{Env, VirtualClock};
 pub use tasks::{TaskKind, Tasks};
+pub use traces::{TRACEPARENT, continue_trace, traceparent};

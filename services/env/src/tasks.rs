@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::{Instrument, Span};
 
 /// When a task is stopped during shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +40,17 @@ struct Group {
 }
 
 impl Tasks {
-    /// Runs `task` to its end. A task must watch [`Tasks::cancelled`] of its kind and return soon after it fires.
+    /// Runs `task` to its end; one that serves a caller, in the span that it is spawned in. A task must watch
+    /// [`Tasks::cancelled`] of its kind and return soon after it fires.
     pub fn spawn<F>(&self, name: &'static str, kind: TaskKind, task: F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let span = tracing::debug_span!("task", name, kind = %kind);
+        // Around the task's own span, which is none where its level is not wanted. What outlives a call is no part of it.
+        let around = if kind == TaskKind::Request { Span::current() } else { Span::none() };
         #[allow(clippy::disallowed_methods, reason = "this is the task registry")]
-        self.group(kind).tracker.spawn(tracing::Instrument::instrument(task, span));
+        self.group(kind).tracker.spawn(task.instrument(span).instrument(around));
     }
 
     /// Fires when tasks of this kind must stop.

@@ -37,7 +37,10 @@ impl Endpoint {
     }
 
     async fn post(&self, headers: HeaderMap, body: Vec<u8>) -> Result<Response, CallError> {
-        let request = self.client.post(self.url.clone()).header(CONTENT_TYPE, "application/json").headers(headers);
+        let mut request = self.client.post(self.url.clone()).header(CONTENT_TYPE, "application/json").headers(headers);
+        if let Some(trace) = env::traceparent() {
+            request = request.header(env::TRACEPARENT, trace);
+        }
         let response = request.body(body).send().await.map_err(|error| Failure::from(&error))?;
         if response.status().is_success() { Ok(response) } else { Err(CallError::Status(response.status().as_u16())) }
     }

@@ -128,6 +128,7 @@ filter = "info"
 
 [telemetry]
 metrics_addr = ""
+otlp_endpoint = ""
 "#;
     assert_eq!(stdout(&output), expected);
 }

@@ -8,6 +8,7 @@ use env::Env;
 use journal::{AppendError, ExecutionId, Journal, Seq, SessionUid, Writer};
 use prost::Message;
 use tokio::time::Instant;
+use tracing::Instrument;
 use wire::event::Body;
 use wire::{Cancel, Event, EventKind, LogRecord, ModelCall, ToolCall, ToolResult};
 
@@ -67,13 +68,15 @@ impl Driver<'_> {
                 Action::Append(events) => Ok(self.append(events).await),
                 Action::CallModel(call) => {
                     let begun = Instant::now();
-                    let done = bounds.or_interrupted(self.call_model(&call)).await;
+                    let span = tracing::info_span!("model");
+                    let done = bounds.or_interrupted(self.call_model(&call).instrument(span)).await;
                     METRICS.model_calls.ended(begun, &done);
                     done
                 }
                 Action::CallTool(call) => {
                     let begun = Instant::now();
-                    let done = bounds.or_interrupted(self.call_tool(&call)).await;
+                    let span = tracing::info_span!("tool", tool = call.tool);
+                    let done = bounds.or_interrupted(self.call_tool(&call).instrument(span)).await;
                     METRICS.tool_calls.ended(begun, &done);
                     done
                 }

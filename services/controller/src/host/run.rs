@@ -1,6 +1,7 @@
 //! Running a turn to its end, new or recorded, and parking it at a gate.
 
 use journal::{SessionState, Writer};
+use tracing::Instrument;
 use wire::LogRecord;
 
 use super::compute::{Standing, snapshot, stop, suspend_event};
@@ -60,7 +61,8 @@ impl Host {
             appended: &mut appended,
         };
         let live = METRICS.turn_begins();
-        let end = driver.run(turn, channel, start).await;
+        let span = tracing::info_span!("turn", session = %start.session, execution = %start.execution);
+        let end = driver.run(turn, channel, start).instrument(span).await;
         let outcome = match end {
             TurnEnd::Completed => Ok(Ended::Completed),
             TurnEnd::Parked(_) => {

@@ -63,6 +63,9 @@ pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(facts.clone());
     let span =
         tracing::info_span!("call", operation, request_id = request_id.as_str(), session = tracing::field::Empty);
+    if let Some(parent) = request.headers().get(env::TRACEPARENT).and_then(|value| value.to_str().ok()) {
+        env::continue_trace(&span, parent);
+    }
     let line = Line { operation, request_id, facts, started: Instant::now(), code: Code::Cancelled };
     let response = next.run(request).instrument(span.clone()).await;
     observed(response, span, line)

@@ -55,6 +55,9 @@ impl Connection {
         if let Some(request_id) = request_id {
             request.metadata_mut().insert(REQUEST_ID, request_id);
         }
+        if let Some(trace) = env::traceparent().and_then(|trace| trace.parse().ok()) {
+            request.metadata_mut().insert(env::TRACEPARENT, trace);
+        }
         let opening = connect(channel, limit, request);
         let events = opening.map_ok(Response::into_inner).try_flatten_stream().boxed();
         Ok(Self { events, frames, envelope, limit, _place: place })

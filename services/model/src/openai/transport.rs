@@ -46,6 +46,9 @@ impl Transport {
         if let Some((name, value)) = &self.key {
             request = request.header(name, value);
         }
+        if let Some(trace) = env::traceparent() {
+            request = request.header(env::TRACEPARENT, trace);
+        }
         let head = timeout(self.idle_timeout, request.send());
         let response =
             head.await.map_err(|_| CallError::Silent(self.idle_timeout))?.map_err(|error| Failure::from(&error))?;

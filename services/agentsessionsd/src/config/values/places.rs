@@ -7,11 +7,13 @@ use std::str::FromStr;
 use harness::NamedAddress;
 use serde::{Deserialize, Serialize};
 use store::InvalidSubspace;
+use url::Url;
 
 use super::{InvalidValue, Raw, text_value};
 
 text_value!(ListenAddr);
 text_value!(MetricsAddr);
+text_value!(OtlpEndpoint);
 text_value!(StaticHarness);
 text_value!(JournalPlace);
 text_value!(Subspace);
@@ -84,6 +86,31 @@ impl FromStr for MetricsAddr {
         }
         let addr = text.parse::<u16>().map_or_else(|_| text.parse(), |port| Ok(ListenAddr::loopback(port)))?;
         Ok(Self(Some(addr)))
+    }
+}
+
+/// Where a collector of traces is, `http://host:port`; empty: nowhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Raw", into = "String")]
+pub struct OtlpEndpoint(Option<String>);
+
+impl OtlpEndpoint {
+    /// The URL, if there is one.
+    #[must_use]
+    pub fn get(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+impl FromStr for OtlpEndpoint {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        match Url::parse(text) {
+            _ if text.is_empty() => Ok(Self(None)),
+            Ok(url) if url.scheme() == "http" && url.has_host() => Ok(Self(Some(text.to_owned()))),
+            _ => Err(InvalidValue(format!("{text:?} is not the URL of a collector such as http://127.0.0.1:4317"))),
+        }
     }
 }
 
@@ -195,6 +222,12 @@ impl fmt::Display for MetricsAddr {
     }
 }
 
+impl fmt::Display for OtlpEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_deref().unwrap_or_default())
+    }
+}
+
 impl fmt::Display for StaticHarness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.0.name, self.0.address)
@@ -247,6 +280,16 @@ mod tests {
         assert_eq!(bound("[::1]:9464").as_deref(), Some("[::1]:9464"));
         assert!(refused::<MetricsAddr>("65536").contains("no port"));
         assert!(refused::<MetricsAddr>("host").contains("no port"));
+    }
+
+    #[test]
+    fn traces_go_to_a_collector_without_tls() {
+        for good in ["", "http://127.0.0.1:4317", "http://collector:4317/"] {
+            assert_eq!(good.parse::<OtlpEndpoint>().unwrap().to_string(), good);
+        }
+        for bad in ["127.0.0.1:4317", "https://collector:4317", "http://", "collector"] {
+            assert!(refused::<OtlpEndpoint>(bad).contains("4317"), "{bad}");
+        }
     }
 
     #[test]
