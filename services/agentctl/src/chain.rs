@@ -1,6 +1,6 @@
 //! The check of a session's records, from a host or from an export.
 
-mod lines;
+pub mod lines;
 
 use std::fmt;
 use std::io::BufRead;

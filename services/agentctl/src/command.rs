@@ -78,6 +78,9 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::OnHost(HostCommand::Verify(verify::Verify { file: Some(file), .. })) => {
             verify::offline(&file, Output::stdout(common.output))
         }
+        Command::OnHost(HostCommand::Export(command)) if command.all => {
+            tokio::runtime::Runtime::new()?.block_on(or_interrupted(command.run_all(&common)))
+        }
         Command::Import(command) => command.run(&common),
         Command::Conformance(command) => {
             let checking = command.run(Output::stdout(common.output));

@@ -1,5 +1,6 @@
 //! `agentctl`: sessions from the command line, on a host given by `--server` or on one in this process.
 
+mod backup;
 mod chain;
 mod cli;
 mod command;

@@ -1,9 +1,10 @@
-//! Carrying over what another host has written: sessions with their records, fences and times, and registrations, as they
+//! Carrying over what another host, or another journal of this one, has written: sessions with their records, fences and times, and registrations, as they
 //! are.
 //!
 //! Every record is verified on the way, so that what does not verify never gets in. A session comes in transactions of
 //! bounded size and exists from the last of them on; before that there is nothing of it that a reader finds.
 
+mod burial;
 mod log;
 mod names;
 mod session;
@@ -15,7 +16,7 @@ use store::{TransactError, Transaction};
 
 pub use log::{ForeignLog, UnfitReason, UnfitRecord, VerifiedLog};
 pub use names::ForeignName;
-pub use session::{ForeignSession, ForkPoint};
+pub use session::{ForeignSession, ForkPoint, Inheritance};
 pub use stage::SessionImport;
 
 use crate::error::{ImportError, refuse};

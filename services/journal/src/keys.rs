@@ -45,14 +45,16 @@ pub(crate) fn harness(name: &str) -> Bytes {
 
 /// The registrations whose names come after `name`; all of them if there is none.
 pub(crate) fn harness_range(after: Option<&str>) -> KeyRange {
-    let begin = match after {
-        Some(name) => [&harness(name)[..], &[0]].concat().into(),
-        None => family(HARNESS).key(),
-    };
+    let begin = after.map_or_else(|| family(HARNESS).key(), |name| after_key(&harness(name)));
     KeyRange::new(begin, family(HARNESS).end())
 }
 
-/// Reads a key of [`harness_range`].
+/// The least key after `key`.
+fn after_key(key: &[u8]) -> Bytes {
+    [key, &[0]].concat().into()
+}
+
+/// Reads a key of [`harness_range`] or of [`reserved_harnesses`].
 pub(crate) fn decode_harness(key: &[u8]) -> Option<String> {
     let mut reader = TupleReader::new(key);
     reader.text()?;
@@ -64,6 +66,12 @@ pub(crate) fn decode_harness(key: &[u8]) -> Option<String> {
 /// The row that keeps a name from being registered.
 pub(crate) fn reserved_harness(name: &str) -> Bytes {
     family(RESERVED_HARNESS).text(name).key()
+}
+
+/// The names that may not be registered, those after `name` if there is one.
+pub(crate) fn reserved_harnesses(after: Option<&str>) -> KeyRange {
+    let begin = after.map_or_else(|| family(RESERVED_HARNESS).key(), |name| after_key(&reserved_harness(name)));
+    KeyRange::new(begin, family(RESERVED_HARNESS).end())
 }
 
 /// The counter that every change of a registration moves.
@@ -81,6 +89,12 @@ pub(crate) fn tombstone(uid: &SessionUid) -> Bytes {
     family(TOMBSTONE).text(uid.as_str()).key()
 }
 
+/// The audit records of deleted sessions, those after that of `uid` if there is one.
+pub(crate) fn tombstones(after: Option<&SessionUid>) -> KeyRange {
+    let begin = after.map_or_else(|| family(TOMBSTONE).key(), |uid| after_key(&tombstone(uid)));
+    KeyRange::new(begin, family(TOMBSTONE).end())
+}
+
 /// The row that says that records of a deleted session are still to be removed.
 pub(crate) fn removal(uid: &SessionUid) -> Bytes {
     family(REMOVAL).text(uid.as_str()).key()
@@ -91,7 +105,7 @@ pub(crate) fn removals() -> KeyRange {
     KeyRange::new(family(REMOVAL).key(), family(REMOVAL).end())
 }
 
-/// Reads a key of [`removals`].
+/// Reads a key of [`removals`] or of [`tombstones`].
 pub(crate) fn decode_removal(key: &[u8]) -> Option<SessionUid> {
     let mut reader = TupleReader::new(key);
     reader.skip_text()?;
@@ -118,6 +132,35 @@ pub(crate) fn decode_pin(key: &[u8]) -> Option<Seq> {
     reader.uint()?;
     reader.skip_text()?;
     Some(Seq::stored(u64::MAX - reader.uint()?))
+}
+
+/// The child that a key of [`pins`] keeps records for.
+pub(crate) fn decode_pin_child(key: &[u8]) -> Option<SessionUid> {
+    let mut reader = TupleReader::new(key);
+    reader.skip_text()?;
+    reader.uint()?;
+    reader.skip_text()?;
+    reader.uint()?;
+    SessionUid::parse(&reader.text()?).ok().filter(|_| reader.is_empty())
+}
+
+/// The rows of all sessions, those that come after the rows of `uid` if there is one.
+pub(crate) fn holders(after: Option<&SessionUid>) -> KeyRange {
+    let begin = after.map_or_else(|| family(SESSION).key(), |uid| family(SESSION).text(uid.as_str()).end());
+    KeyRange::new(begin, family(SESSION).end())
+}
+
+/// The session that a key of [`holders`] belongs to.
+pub(crate) fn decode_holder(key: &[u8]) -> Option<SessionUid> {
+    let mut reader = TupleReader::new(key);
+    reader.skip_text()?;
+    reader.uint()?;
+    SessionUid::parse(&reader.text()?).ok()
+}
+
+/// What comes after every family that this version knows.
+pub(crate) fn unknown_families() -> KeyRange {
+    KeyRange::new(family(PIN).end(), Tuple::default().text(ROOT).end())
 }
 
 /// The keys of one session.
@@ -298,6 +341,16 @@ mod tests {
     }
 
     #[test]
+    fn holders_come_one_after_the_other_with_all_their_rows() {
+        let (first, second) = (keys("sess-a"), keys("sess-ab"));
+        for key in [first.metadata(), first.head(), first.batch(seq(i64::MAX))] {
+            assert!(holders(None).contains(&key) && !holders(Some(first.uid())).contains(&key));
+            assert_eq!(decode_holder(&key).as_ref(), Some(first.uid()));
+        }
+        assert!(holders(Some(first.uid())).contains(&second.metadata()));
+    }
+
+    #[test]
     fn sessions_whose_uids_extend_each_other_share_no_range() {
         let (short, long) = (keys("sess-a"), keys("sess-ab"));
         assert!(!short.batch_range(Seq::ZERO, seq(i64::MAX)).contains(&long.batch(Seq::FIRST)));
@@ -327,6 +380,8 @@ mod tests {
             let (ancestor, child) = (SessionUid::parse("sess-a").unwrap(), SessionUid::parse("sess-b").unwrap());
             let key = |at| pin(&ancestor, seq(at), &child);
             prop_assert_eq!(decode_pin(&key(left)), Some(seq(left)));
+            prop_assert_eq!(decode_pin_child(&key(left)), Some(child.clone()));
+            prop_assert!(!unknown_families().contains(&key(left)) && unknown_families().contains(&family(PIN + 1).key()));
             prop_assert!(pins(&ancestor).contains(&key(left)) && !pins(&child).contains(&key(left)));
             prop_assert_eq!(key(left).cmp(&key(right)), right.cmp(&left));
             prop_assert!(removals().contains(&removal(&child)) && !removals().contains(&tombstone(&child)));

@@ -5,6 +5,7 @@
 //! and from nothing else. `docs/journal-layout.md` has the table of keys.
 
 mod append;
+pub mod backup;
 mod batch;
 mod deletion;
 mod error;

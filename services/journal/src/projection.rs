@@ -14,7 +14,7 @@ use wire::event::Body;
 use wire::lifecycle::Kind;
 use wire::{ComputeState, Event, EventKind};
 
-use crate::{ExecutionId, Seq};
+use crate::{Corrupt, ExecutionId, Seq, rows};
 use execution::{Execution, is_gated};
 
 /// Longest execution id, and id of a gated call, in bytes: the projection, a part of every batch while a gate is open,
@@ -52,6 +52,20 @@ pub struct PendingApproval {
 }
 
 impl Projection {
+    /// The encoding that the journal's rows hold.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        prost::Message::encode_to_vec(self)
+    }
+
+    /// Reads [`to_bytes`](Self::to_bytes).
+    ///
+    /// # Errors
+    /// [`Corrupt`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Corrupt> {
+        rows::decode("projection", bytes)
+    }
+
     /// The last recorded transition; not a probe.
     #[must_use]
     pub fn compute_state(&self) -> ComputeState {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use journal::import::{ForeignSession, ForkPoint};
+use journal::import::{ForeignSession, ForkPoint, Inheritance};
 use journal::{Fence, Seq, SessionUid};
 use rusqlite::types::{FromSql, ValueRef};
 use rusqlite::{OptionalExtension, Row};
@@ -81,6 +81,8 @@ fn decode(row: &Row<'_>, uid: &str, project: &str) -> Result<StoredSession, Sess
         fence: Fence::from_wire(column(row, FENCE, "fence")?).ok_or_else(|| bad("fence", "it is negative"))?,
         create_time: column(row, CREATED_AT, "created_at")?,
         update_time: column(row, UPDATED_AT, "updated_at")?,
+        pending_since: None,
+        inheritance: Inheritance::default(),
     };
     Ok(StoredSession { session, compute_state: compute_state(row)? })
 }

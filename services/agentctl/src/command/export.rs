@@ -1,26 +1,35 @@
 //! `agentctl export`
 
-use std::fs::{self, File, Permissions};
-use std::io::{BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
+mod target;
+
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use client::{Client, SeqRange};
-use tempfile::NamedTempFile;
+use env::Env;
+use node::LocalJournal;
+use serde_json::json;
 use wire::LogRecord;
 
 use super::Context;
-use crate::output;
+use crate::backup::{self, Manifest};
+use crate::cli::Common;
+use crate::output::{self, Output};
 use crate::progress::Progress;
+use target::Target;
 
-/// Writes the records of a session as lines of JSON, for `agentctl verify --file`
+/// Writes the records of a session as lines of JSON, for `agentctl verify --file`; or a whole journal, for `agentctl import`
 #[derive(Args, Debug)]
 pub struct Export {
     /// Uid of the session
-    #[arg(long, value_name = "UID")]
+    #[arg(long, value_name = "UID", default_value = "", hide_default_value = true, required_unless_present = "all")]
     session: String,
+
+    /// Everything in --journal: sessions with their records, forks and fences, registered harnesses, audit records of
+    /// deletions. The journal may be in use
+    #[arg(long, conflicts_with = "session")]
+    pub all: bool,
 
     /// File to write; it appears when the export is complete, and replaces an older one. Anything else at that path, such as
     /// a device or a pipe, is written to, and a link is followed. Standard output if not given, or if it is -
@@ -29,10 +38,11 @@ pub struct Export {
 }
 
 impl Export {
+    /// Writes a session of the host.
     pub async fn run(self, context: &mut Context) -> anyhow::Result<()> {
         // A replay of an unknown session is empty; an export of one is a mistake.
         let session = context.client.get(&self.session).await?;
-        let file = self.file.as_deref().filter(|path| *path != Path::new("-"));
+        let file = self.target();
         let beside_output = file.is_none() && context.output.is_interactive();
         let progress = Progress::new("records", u64::try_from(session.last_seq).ok(), beside_output);
         let source = Source { client: &context.client, uid: &self.session, progress };
@@ -41,6 +51,46 @@ impl Export {
             Some(path) => source.write_to(path).await.with_context(|| path.display().to_string()),
         }
     }
+
+    /// Writes everything in the journal.
+    pub async fn run_all(self, common: &Common) -> anyhow::Result<()> {
+        if !common.server.is_empty() {
+            bail!("export --all reads --journal; leave --server out");
+        }
+        let (env, file) = (Env::system(), self.target());
+        let mut output = Output::stdout(common.output);
+        let journal = LocalJournal::open(&common.host, &env).await?;
+        let progress = Progress::new("records", None, file.is_none() && output.is_interactive());
+        let written = async {
+            let mut target = Target::open(file)?;
+            let manifest = backup::write(journal.journal(), env.unix_nanos(), &mut target, || progress.step()).await?;
+            target.commit()?;
+            Ok::<_, anyhow::Error>(manifest)
+        };
+        let written = written.await;
+        drop(progress);
+        journal.close().await;
+        let Some(path) = file else { return written.map(drop) };
+        report(path, &written.with_context(|| path.display().to_string())?, &mut output)
+    }
+
+    /// The file to write, if it is not standard output.
+    fn target(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|path| *path != Path::new("-"))
+    }
+}
+
+fn report(path: &Path, manifest: &Manifest, output: &mut Output) -> anyhow::Result<()> {
+    let Manifest { sessions, records, harnesses, deleted, dropped, .. } = manifest;
+    let dropped = dropped.len();
+    output.line(
+        format_args!(
+            "ok file={} sessions={sessions} records={records} harnesses={harnesses} deleted={deleted} dropped={dropped}",
+            path.display()
+        ),
+        &json!({ "ok": true, "manifest": manifest }),
+    )?;
+    Ok(output.flush()?)
 }
 
 /// Records to export.
@@ -61,34 +111,8 @@ impl Source<'_> {
     }
 
     async fn write_to(self, path: &Path) -> anyhow::Result<()> {
-        let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-        match (fs::metadata(path), fs::canonicalize(path)) {
-            (Ok(found), Ok(target)) if found.is_file() => self.write_file(&target).await,
-            (Err(_), _) if !is_link => self.write_file(path).await,
-            _ => self.write_stream(path).await,
-        }
+        let mut target = Target::open(Some(path))?;
+        self.each(|record| Ok(output::write_json(&mut target, record)?)).await?;
+        Ok(target.commit()?)
     }
-
-    /// Writes to what is there and is no file, or to the file that a link names and that is not there yet.
-    async fn write_stream(self, path: &Path) -> anyhow::Result<()> {
-        let mut out = BufWriter::new(File::options().write(true).create(true).truncate(false).open(path)?);
-        self.each(|record| Ok(output::write_json(&mut out, record)?)).await?;
-        Ok(out.flush()?)
-    }
-
-    /// Writes beside `path` and renames, so that `path` never holds a part of an export.
-    async fn write_file(self, path: &Path) -> anyhow::Result<()> {
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut out = BufWriter::new(new_file(directory)?);
-        self.each(|record| Ok(output::write_json(&mut out, record)?)).await?;
-        let file = out.into_inner()?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(File::open(directory)?.sync_all()?)
-    }
-}
-
-/// A file as the shell's `>` would create it, which is deleted unless it is given its name.
-fn new_file(directory: &Path) -> std::io::Result<NamedTempFile> {
-    tempfile::Builder::new().prefix(".export-").permissions(Permissions::from_mode(0o666)).tempfile_in(directory)
 }

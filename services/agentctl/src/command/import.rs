@@ -11,17 +11,18 @@ use reference::{Carried, CheckError, Checked, ReferenceFile};
 use serde_json::json;
 
 use super::or_interrupted;
+use crate::backup::{self, BadBackup};
 use crate::cli::Common;
 use crate::output::Output;
 use crate::progress::Progress;
 
-/// Carries a journal of the reference host into --journal: sessions, records, fences and registrations, unchanged
+/// Carries a journal into --journal, unchanged: a backup that `agentctl export --all` wrote, or a journal of the reference host
 ///
 /// Everything is checked first, and if anything is wrong nothing is imported. An import that was cut is finished by
 /// running it again.
 #[derive(Args, Debug)]
 pub struct Import {
-    /// The reference host's journal. It is only read; stop the host first
+    /// The backup; or the reference host's journal, which is only read: stop the host first
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -36,6 +37,9 @@ impl Import {
             bail!("{} cannot be imported into itself; name a new file with --journal", path.display());
         }
         let mut output = Output::stdout(common.output);
+        if backup::is_backup(path).unwrap_or_default() {
+            return restore(path, common, &mut output);
+        }
         let file = open(path)?;
         let records = file.records();
         let progress = Progress::new("records checked", records, false);
@@ -66,6 +70,43 @@ fn open(path: &Path) -> anyhow::Result<ReferenceFile> {
 
 fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Carries a backup over.
+fn restore(path: &Path, common: &Common, output: &mut Output) -> anyhow::Result<()> {
+    let progress = Progress::new("records checked", None, false);
+    let checked = backup::check(path, || progress.step());
+    drop(progress);
+    let checked = match checked {
+        Ok(checked) => checked,
+        Err(error) => return refuse_backup(path, &error, output),
+    };
+    let progress = Progress::new("records imported", Some(checked.manifest.records), false);
+    let carrying = async {
+        let journal = LocalJournal::open(&common.host, &Env::system()).await?;
+        let carried = backup::carry(&checked, journal.journal(), || progress.step()).await;
+        journal.close().await;
+        carried
+    };
+    let carried = tokio::runtime::Runtime::new()?.block_on(or_interrupted(carrying))?;
+    drop(progress);
+    let backup::Carried { sessions, records, present_sessions } = carried;
+    output.line(
+        format_args!("ok file={} sessions={sessions} records={records} present={present_sessions}", path.display()),
+        &json!({ "ok": true, "sessions": sessions, "records": records, "present_sessions": present_sessions }),
+    )?;
+    Ok(output.flush()?)
+}
+
+fn refuse_backup(path: &Path, error: &BadBackup, output: &mut Output) -> anyhow::Result<()> {
+    let (session, seq) = match error {
+        BadBackup::Record { session, seq, .. } => (Some(session), Some(seq)),
+        _ => (None, None),
+    };
+    let json = json!({ "ok": false, "session": session, "seq": seq, "problem": error.to_string() });
+    // Whether anybody reads that or not, the command has failed.
+    let _ = output.line(format_args!("bad backup {error}"), &json).and_then(|()| output.flush());
+    Err(anyhow!("{} cannot be imported; nothing was", path.display()))
 }
 
 async fn carry(checked: &Checked<'_>, common: &Common, progress: &Progress) -> anyhow::Result<Carried> {

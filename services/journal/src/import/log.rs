@@ -10,14 +10,14 @@ use wire::lifecycle::Kind;
 use wire::verify::{BadRecord, Problem, Verifier};
 use wire::{ContentHash, Event, LogRecord};
 
-use super::{ForeignSession, ForkPoint};
+use super::{ForeignSession, ForkPoint, Inheritance};
 use crate::append::Draft;
 use crate::error::{TooLarge, check};
 use crate::fork::marker_detail;
 use crate::keys::SessionKeys;
 use crate::projection::MAX_ID_BYTES;
 use crate::rows::{Head, SessionRow};
-use crate::{Fence, Projection, Seq};
+use crate::{Fence, Projection, Seq, SessionUid};
 
 /// Size at which rows are written: far below that of a transaction, and far above what a commit costs.
 const STEP_BYTES: usize = 1 << 20;
@@ -60,6 +60,7 @@ pub struct ForeignLog {
     keys: SessionKeys,
     row: SessionRow,
     fork: Option<ForkPoint>,
+    pending_since: Option<i64>,
     verifier: Verifier,
     /// As of before `events`, whose fence it has.
     head: Head,
@@ -90,17 +91,34 @@ impl ForeignLog {
     /// [`TooLarge`], if its metadata does not fit into the journal.
     pub fn new(session: &ForeignSession) -> Result<Self, TooLarge> {
         Ok(Self {
-            keys: SessionKeys::new(&session.uid),
             row: session.row()?,
             fork: session.fork.clone(),
-            verifier: Verifier::new(),
-            head: Head::empty(session.update_time),
-            fence: session.fence,
+            pending_since: session.pending_since,
+            ..Self::after(&session.uid, &session.inheritance, session.update_time, session.fence)
+        })
+    }
+
+    /// The records that are left of a session which is no more: `inheritance` comes before them.
+    #[must_use]
+    pub fn remaining(uid: &SessionUid, inheritance: &Inheritance) -> Self {
+        Self::after(uid, inheritance, 0, Fence::default())
+    }
+
+    fn after(uid: &SessionUid, inheritance: &Inheritance, time: i64, fence: Fence) -> Self {
+        let Inheritance { last, hash, projection, .. } = inheritance.clone();
+        Self {
+            keys: SessionKeys::new(uid),
+            row: SessionRow::default(),
+            fork: None,
+            pending_since: None,
+            verifier: Verifier::after(last.get(), hash),
+            head: Head { last_seq: last, hash, projection, ..Head::empty(time) },
+            fence,
             events: Vec::new(),
             hashes: Vec::new(),
             rows: Vec::new(),
             bytes: 0,
-        })
+        }
     }
 
     /// Takes the next record. Returns the rows of earlier ones when there are enough of them to be written.
@@ -131,7 +149,8 @@ impl ForeignLog {
             return Err(unfit(next, UnfitReason::NoForkMarker { at: fork.at }));
         }
         let LaidOut(rows) = self.take_rows();
-        let head = Head { fence: self.fence, ..self.head };
+        let pending_since = self.head.pending_since.map(|derived| self.pending_since.unwrap_or(derived));
+        let head = Head { fence: self.fence, pending_since, ..self.head };
         Ok(VerifiedLog { row: self.row, head, rows })
     }
 

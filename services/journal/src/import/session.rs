@@ -8,9 +8,9 @@ use wire::{ContentHash, IdentityRef, Origin};
 use super::Standing;
 use crate::error::{ImportError, TooLarge};
 use crate::registry::check_name;
-use crate::rows::SessionRow;
+use crate::rows::{Segment, SessionRow};
 use crate::sessions::check_size;
-use crate::{Fence, Journal, Seq, SeqRange, SessionUid};
+use crate::{Corrupt, Fence, Journal, Projection, Seq, SeqRange, SessionState, SessionUid};
 
 /// A session as another host keeps it, without its records.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +41,23 @@ pub struct ForeignSession {
     pub create_time: i64,
     /// Unix nanoseconds.
     pub update_time: i64,
+    /// When it began to wait for the approval that its log ends with, in Unix nanoseconds. `update_time` if not known.
+    pub pending_since: Option<i64>,
+    /// What it does not hold itself of its log. Nothing, where a host copies what a fork inherits.
+    pub inheritance: Inheritance,
+}
+
+/// The part of a log that ancestors hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inheritance {
+    /// The last record of that part.
+    pub last: Seq,
+    /// Its content hash.
+    pub hash: Option<ContentHash>,
+    /// What the log up to there amounts to.
+    pub projection: Projection,
+    /// Who holds it: ancestors in seq order, each with the last record that is read of it.
+    pub lineage: Vec<(SessionUid, Seq)>,
 }
 
 /// Where a session was forked.
@@ -53,7 +70,34 @@ pub struct ForkPoint {
 }
 
 impl ForeignSession {
-    /// The row that keeps it. Another host copies what a fork inherits, so the session holds its whole log.
+    /// A session of this journal, as of `state`.
+    pub(crate) fn of(state: &SessionState, inherited: Inheritance) -> Result<Self, Corrupt> {
+        let corrupt = || Corrupt { what: "session" };
+        let (row, head) = (state.row().clone(), state.head());
+        let lineage = row.lineage.iter().map(|segment| Some((segment.uid()?, segment.up_to())));
+        let lineage = lineage.collect::<Option<_>>().ok_or_else(corrupt)?;
+        let parent = Some(&row.parent_uid).filter(|uid| !uid.is_empty());
+        let parent = parent.map(|uid| SessionUid::parse(uid).map_err(|_| corrupt())).transpose()?;
+        Ok(Self {
+            uid: state.uid().clone(),
+            project: row.project,
+            name: row.name,
+            harness: row.harness,
+            model: row.model,
+            labels: row.labels,
+            annotations: row.annotations,
+            origin: row.origin,
+            identity: row.identity,
+            fork: parent.map(|parent| ForkPoint { parent, at: Seq::stored(row.fork_seq) }),
+            fence: head.fence,
+            create_time: row.create_time,
+            update_time: head.update_time,
+            pending_since: head.pending_since,
+            inheritance: Inheritance { lineage, ..inherited },
+        })
+    }
+
+    /// The row that keeps it.
     pub(super) fn row(&self) -> Result<SessionRow, TooLarge> {
         let fork = self.fork.as_ref();
         let row = SessionRow {
@@ -68,11 +112,17 @@ impl ForeignSession {
             create_time: self.create_time,
             parent_uid: fork.map_or_else(String::new, |fork| fork.parent.as_str().to_owned()),
             fork_seq: fork.map_or(0, |fork| fork.at.get()),
-            lineage: Vec::new(),
+            lineage: self.inheritance.segments(),
         };
         check_size(&row)?;
         check_name(&row.harness)?;
         Ok(row)
+    }
+}
+
+impl Inheritance {
+    fn segments(&self) -> Vec<Segment> {
+        self.lineage.iter().map(|(holder, up_to)| Segment::new(holder, *up_to)).collect()
     }
 }
 

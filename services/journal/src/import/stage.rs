@@ -8,13 +8,13 @@ use store::{Attempt, KeyValue, TransactError, Transaction};
 use wire::LogRecord;
 
 use super::log::LaidOut;
-use super::{ForeignLog, ForeignSession, Import, VerifiedLog, check_latest};
-use crate::Seq;
+use super::{ForeignLog, ForeignSession, Import, Inheritance, VerifiedLog, check_latest};
 use crate::deletion::is_deleted;
 use crate::error::{ImportError, refuse};
 use crate::keys::SessionKeys;
 use crate::rows::{Head, SessionRow, WriterToken};
 use crate::sessions::{Relisted, exists, write_metadata};
+use crate::{Seq, SessionUid, lineage};
 
 /// A session that is being carried over. It exists once [`finish`](Self::finish) has returned; given up before, it
 /// leaves nothing that a reader finds, and the next import of the same session clears it away.
@@ -23,6 +23,8 @@ pub struct SessionImport<'a> {
     keys: SessionKeys,
     log: ForeignLog,
     begun: bool,
+    /// Records that are left of a session which is no more make no session.
+    remains: bool,
 }
 
 /// What one transaction writes, shared by its attempts.
@@ -43,7 +45,15 @@ impl Import {
     /// [`ImportError::TooLarge`].
     pub fn session(&self, session: &ForeignSession) -> Result<SessionImport<'_>, ImportError> {
         let keys = SessionKeys::new(&session.uid);
-        Ok(SessionImport { import: self, keys, log: ForeignLog::new(session)?, begun: false })
+        Ok(SessionImport { import: self, keys, log: ForeignLog::new(session)?, begun: false, remains: false })
+    }
+
+    /// Begins with the records that are left of a session which is no more, after `inheritance`. Its audit record is
+    /// [buried](Self::bury) afterwards.
+    #[must_use]
+    pub fn remains(&self, uid: &SessionUid, inheritance: &Inheritance) -> SessionImport<'_> {
+        let (keys, log) = (SessionKeys::new(uid), ForeignLog::remaining(uid, inheritance));
+        SessionImport { import: self, keys, log, begun: false, remains: true }
     }
 }
 
@@ -59,15 +69,16 @@ impl SessionImport<'_> {
         self.import.write(Stage { token: self.import.token, keys: self.keys.clone(), first, rows, last: None }).await
     }
 
-    /// Makes the session exist, with all records that were pushed.
+    /// Makes the session exist, with all records that were pushed; or keeps what is left of one that is no more.
     ///
     /// # Errors
     /// [`ImportError`].
     pub async fn finish(self) -> Result<(), ImportError> {
-        let Self { import, keys, log, begun } = self;
+        let Self { import, keys, log, begun, remains } = self;
         let verified = log.finish().map_err(|unfit| ImportError::Record(keys.uid().clone(), unfit))?;
         let VerifiedLog { row, head, rows } = verified;
-        import.write(Stage { token: import.token, keys, first: !begun, rows, last: Some((row, head)) }).await
+        let last = (!remains).then_some((row, head));
+        import.write(Stage { token: import.token, keys, first: !begun, rows, last }).await
     }
 }
 
@@ -104,6 +115,7 @@ impl Stage {
         }
         if let Some((row, head)) = &self.last {
             write_metadata(transaction, self.keys.uid(), row);
+            lineage::pin(transaction, self.keys.uid(), row)?;
             transaction.set(&self.keys.head(), &head.encode());
             if let Some(listed) = Relisted::of(&self.keys, None, head.pending_since) {
                 listed.write(transaction).await?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use env::Env;
 use futures::StreamExt;
-use journal::import::{ForeignName, ForeignSession, Standing};
+use journal::import::{ForeignName, ForeignSession, Inheritance, Standing};
 use journal::{
     DeletionNote, Fence, ImportError, Journal, NewChild, NewRegistration, Registration, Retirement, SeqRange,
     SessionUid,
@@ -53,6 +53,8 @@ impl There {
             fence,
             create_time: 1_700_000_000_000_000_001,
             update_time: 1_700_000_000_000_000_002,
+            pending_since: None,
+            inheritance: Inheritance::default(),
         };
         Self { session, records }
     }

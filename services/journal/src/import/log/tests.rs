@@ -22,6 +22,8 @@ fn session(fork: Option<ForkPoint>) -> ForeignSession {
         fence: Fence::stored(2),
         create_time: 1,
         update_time: 2,
+        pending_since: None,
+        inheritance: Inheritance::default(),
     }
 }
 
