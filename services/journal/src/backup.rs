@@ -25,7 +25,7 @@ pub enum Holding {
     /// A session.
     Session(Box<ForeignSession>, LogEnd),
     /// Records of a session that was deleted, which its forks go on reading.
-    Remains(Remains),
+    Remains(Box<Remains>),
     /// Nothing that anybody reads: what a deletion or an import has left for the moment.
     Nothing,
 }
@@ -196,7 +196,7 @@ async fn read_holding(transaction: &mut Transaction, uid: SessionUid) -> Result<
     let last = keys::decode_pin(&pin.key).ok_or_else(corrupt)?;
     let first = BatchKey::decode(&batch.key).ok_or_else(|| refuse(SESSION))?.first;
     let inheritance = inherited(transaction, &keys, first.previous()).await?;
-    Ok(Holding::Remains(Remains { uid, inheritance, last, reader }))
+    Ok(Holding::Remains(Box::new(Remains { uid, inheritance, last, reader })))
 }
 
 /// What a log has up to `last`, before the records that are held under `keys`.
