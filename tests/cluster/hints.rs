@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 use tonic::Code;
 use wire::ExecRequest;
 
-use crate::world::{Watching, World, until_heard};
+use crate::world::{Watching, World, until_they_meet};
 
 /// How often a watch asks the journal while it hears nothing.
 const POLL: Duration = Duration::from_secs(1);
@@ -15,9 +15,9 @@ const POLL: Duration = Duration::from_secs(1);
 #[tokio::test]
 async fn what_happens_at_one_node_is_heard_at_another_at_once() {
     let world = World::new().await;
-    let (one, two) = (world.node("one").start().await, world.node("two").start().await);
-    let (mut here, mut there) = (one.api().await, two.api().await);
-    until_heard(&mut here, &mut there).await;
+    let nodes = [world.node("one").start().await, world.node("two").start().await];
+    until_they_meet(&nodes).await;
+    let (mut here, mut there) = (nodes[0].api().await, nodes[1].api().await);
 
     let session = here.create("echo").await.metadata.unwrap().uid;
     let mut watcher = Watching::begin(&mut there, &session).await;
@@ -28,7 +28,8 @@ async fn what_happens_at_one_node_is_heard_at_another_at_once() {
         watcher.skip_to(last).await;
         fastest = fastest.min(ended.elapsed());
     }
-    assert!(fastest < POLL / 5, "{fastest:?}");
+    // One that heard nothing would ask a whole period after it had caught up with the turn before.
+    assert!(fastest < POLL / 4, "{fastest:?}");
 }
 
 #[tokio::test]
@@ -36,9 +37,9 @@ async fn a_turn_that_runs_at_one_node_is_not_taken_over_by_another() {
     let world = World::new().await;
     let harness = HarnessServer::start("waiting").await;
     let node = |name| world.node(name).harness("waiting", harness.address());
-    let (one, two) = (node("one").start().await, node("two").start().await);
-    let (mut here, mut there) = (one.api().await, two.api().await);
-    until_heard(&mut here, &mut there).await;
+    let nodes = [node("one").start().await, node("two").start().await];
+    until_they_meet(&nodes).await;
+    let (mut here, mut there) = (nodes[0].api().await, nodes[1].api().await);
 
     let session = here.create("waiting").await.metadata.unwrap().uid;
     let exec = |input| ExecRequest { session: session.clone(), inputs: vec![text(input)], ..ExecRequest::default() };
@@ -57,11 +58,11 @@ async fn a_turn_that_runs_at_one_node_is_not_taken_over_by_another() {
 async fn a_registration_is_looked_at_by_the_other_nodes_at_once() {
     let world = World::new().await;
     let seldom = |name| world.node(name).operated().flag("--registry-refresh", "1h");
-    let one = seldom("one").flag("--model", "none").flag("--model-base-url", "http://127.0.0.1:9").start().await;
+    let one = seldom("one").flag("--model", "none").flag("--model-base-url", "http://127.0.0.1:9");
     // Without a model it isolates what needs one, which its log tells.
-    let _two = seldom("two").start().await;
-    world.logged("connected to NATS", 2).await;
-    let mut operator = one.operator().await;
+    let nodes = [one.start().await, seldom("two").start().await];
+    until_they_meet(&nodes).await;
+    let mut operator = nodes[0].operator().await;
     for (count, name) in ["first", "second", "third"].into_iter().enumerate() {
         operator.create(name, remote_spec("127.0.0.1:9")).await;
         timeout(Duration::from_secs(10), world.logged("registered harness isolated", count + 1)).await.unwrap();

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use support::{Api, Cable, NodeProcess, rounds};
 use tokio::time::Instant;
 
-use crate::world::{World, until_heard};
+use crate::world::{World, until_they_meet};
 
 /// Sessions, each of them used by one client that changes nodes as it likes.
 const CLIENTS: usize = 16;
@@ -59,6 +59,7 @@ async fn no_turn_fails_while_nats_is_killed_restarted_and_cut_off() {
         world.node("two").start().await,
         world.node_through(cable.address(), "three").start().await,
     ];
+    until_they_meet(&nodes).await;
     let load = Load::default();
     let clients = join_all((0..CLIENTS as u64).map(|seed| {
         let (load, nodes) = (&load, &nodes);
@@ -84,8 +85,7 @@ async fn no_turn_fails_while_nats_is_killed_restarted_and_cut_off() {
     for (session, turns) in sessions {
         assert_eq!(api.log(&session).await.len(), turns * TURN, "every turn is there once");
     }
-    let mut there = nodes[2].api().await;
-    until_heard(&mut api, &mut there).await;
+    until_they_meet(&nodes).await;
 }
 
 #[tokio::test]

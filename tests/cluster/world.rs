@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use support::{Api, BOUND, NatsServer, NodeBuilder};
+use support::{Api, BOUND, NatsServer, NodeBuilder, NodeProcess};
 use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 use tonic::Streaming;
@@ -26,7 +26,7 @@ impl World {
     /// A node on the journal that reaches the server at `host:port`.
     pub fn node_through(&self, address: &str, name: &str) -> NodeBuilder {
         let node = NodeBuilder::new(self.directory.path()).flag("--node-name", name);
-        node.flag("--nats-url", format!("nats://{address}")).flag("--nats-heartbeat", "100ms")
+        node.flag("--nats-url", format!("nats://{address}")).flag("--nats-heartbeat", "100ms").watched()
     }
 
     /// Waits until the nodes have logged `line` so often.
@@ -60,29 +60,21 @@ impl Watching {
         update.unwrap().unwrap().update.unwrap()
     }
 
-    /// Skips to the record at `seq`. Returns whether there was a delta on the way, which only NATS carries.
-    pub async fn skip_to(&mut self, seq: i64) -> bool {
-        let mut delta = false;
+    /// Skips to the record at `seq`.
+    pub async fn skip_to(&mut self, seq: i64) {
         loop {
             match self.next().await {
-                Update::Delta(_) => delta = true,
-                Update::Record(record) if record.seq == seq => return delta,
+                Update::Record(record) if record.seq == seq => return,
                 _ => {}
             }
         }
     }
 }
 
-/// Runs turns on one node until some of them are heard as they happen at another one.
-pub async fn until_heard(teller: &mut Api, hearer: &mut Api) {
-    let session = teller.create("echo").await.metadata.unwrap().uid;
-    let mut watcher = Watching::begin(hearer, &session).await;
-    let deadline = Instant::now() + BOUND;
-    loop {
-        let records = teller.turn(&session, "hello").await;
-        if watcher.skip_to(records.last().unwrap().seq).await {
-            return;
-        }
-        assert!(Instant::now() < deadline, "what happens at one node is not heard at the other");
+/// Waits until each of the nodes hears all the others.
+pub async fn until_they_meet(nodes: &[NodeProcess]) {
+    let others = (nodes.len() - 1) as f64;
+    for node in nodes {
+        node.watcher().until(|now| now.value("agentsessions_nats_nodes") == Some(others)).await;
     }
 }
