@@ -91,8 +91,9 @@ impl Claim {
         let head_key = self.keys.head();
         let head = read_head(transaction, &head_key).await?;
         if attempt.maybe_committed && head.writer == self.token {
-            // Nobody else has minted since, so the head is as that attempt left it.
-            let appended = head.last_seq == self.expected.plus(self.events.len());
+            // Nobody else has minted since, so the head is as that attempt left it. That there are as many records as it
+            // would have appended proves nothing: those of whoever moved the head may be as many.
+            let appended = self.is_recorded(transaction).await?;
             return Ok(if appended { Outcome::TakenBefore(head) } else { Outcome::Moved });
         }
         if head.last_seq != self.expected {

@@ -192,6 +192,21 @@ async fn a_lone_caller_never_loses_to_itself() {
     assert_verifies(&expected);
 }
 
+/// The log has grown by as many records as the take-over would have appended, and its first attempt, which mints and no
+/// more, is not answered.
+#[tokio::test(start_paused = true)]
+async fn a_take_over_that_came_too_late_does_not_claim_the_records_of_another_one() {
+    for seed in 0..20 {
+        let engine = Memory::default();
+        let (clean, plan) = (open(engine.clone()).await, FaultPlan { unknown_committed: 0.5, ..FaultPlan::none(seed) });
+        let uid = create(&clean).await;
+        clean.take_over(&uid, Seq::ZERO, vec![text_event("one"), text_event("two")]).await.unwrap();
+        let faulty = open_seeded(Fault::new(engine, plan), seed).await;
+        let late = faulty.take_over(&uid, Seq::ZERO, vec![text_event("three"), text_event("four")]).await;
+        assert!(matches!(late, Err(AppendError::Conflict)), "seed {seed}: {late:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn creations_and_forks_happen_once_however_often_they_are_retried() {
     let engine = Memory::default();
