@@ -240,12 +240,12 @@ impl EngineTransaction for Faulty {
             Fate::UnknownLost => Err(CommitError::Unknown),
             Fate::UnknownCommitted => inner.commit().await.and(Err(CommitError::Unknown)),
             Fate::Crash(point) => {
-                state.crashed.store(true, Ordering::SeqCst);
                 if point == CrashPoint::After {
                     // Whoever crashed does not learn how it went.
                     let _ = inner.commit().await;
                 }
                 (state.at_crash)();
+                state.crashed.store(true, Ordering::SeqCst);
                 Err(CommitError::Unknown)
             }
         }
