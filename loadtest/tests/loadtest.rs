@@ -55,6 +55,15 @@ fn durable_records_are_compared_with_bare_sqlite() {
     assert!(row(&report, "journal, 64 writers")[3].parse::<f64>().unwrap() > 1.0, "{report}");
 }
 
+#[cfg(feature = "fdb")]
+#[test]
+fn appends_on_a_cluster_are_compared_with_bare_transactions() {
+    let Ok(cluster_file) = std::env::var("FDB_CLUSTER_FILE") else { return };
+    let report = measured(&["journal", "--rounds", "1", "--seconds", "1", "--fdb", &cluster_file]);
+    assert_eq!(row(&report, "bare transaction")[4], "1.00");
+    assert!(row(&report, "append")[2].parse::<f64>().unwrap() > 0.0, "{report}");
+}
+
 /// The journal's reads for the next turn do not grow with what a node has read before, in either placement.
 #[test]
 fn the_next_turn_of_a_long_session_reads_no_more_than_that_of_a_short_one() {

@@ -153,9 +153,10 @@ fn a_start_that_fails_says_why_on_one_line() {
     let addr = taken.local_addr().unwrap().to_string();
     let journal = directory.path().join("journal.db");
     let journal = journal.to_str().unwrap();
-    let cases: [&[&str]; 4] = [
+    let cases: [&[&str]; 5] = [
         &["--addr", &addr, "--journal", journal, "--log-filter", "off"],
         &["--journal", "/does/not/exist/journal.db", "--log-filter", "off"],
+        &["--journal", "fdb:/does/not/exist.cluster", "--log-filter", "off"],
         &["--addr", "nowhere", "--max-calls", "0"],
         &["--no-such-flag"],
     ];
