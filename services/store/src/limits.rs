@@ -52,6 +52,7 @@ impl Account {
     }
 
     /// Whether it writes anything.
+    #[cfg(feature = "fdb")]
     pub(crate) fn has_writes(&self) -> bool {
         self.writes
     }
