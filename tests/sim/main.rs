@@ -24,7 +24,7 @@ use scene::{Scene, Scenes};
 use seeds::{run_all, run_one};
 
 /// Seeds of a full run.
-const SEEDS: usize = 2_000;
+const SEEDS: usize = 50_000;
 
 #[test]
 fn every_seed_keeps_every_promise() {
