@@ -9,6 +9,7 @@ use wire::EventKind::{EventEnd, EventExecutionStart, EventToolResult};
 use wire::{ApprovalRef, ApproveRequest, ExecRequest, HarnessDescriptor, Message, Session};
 
 use crate::worker::call;
+use crate::world::World;
 
 /// Runs the tool once somebody has approved it.
 struct Careful;
@@ -58,10 +59,10 @@ async fn until_won<T, F: Future<Output = Result<T, client::Error>>>(call: impl F
 
 #[tokio::test]
 async fn a_decision_among_nodes_that_race_to_recover_is_taken_once_and_has_one_effect() {
-    let directory = tempfile::tempdir().unwrap();
+    let world = World::new().await;
     let tools = ToolServer::start().await;
-    let builder = NodeBuilder::new(directory.path()).harness("careful", &serve_harness(Careful).await);
-    let builder = tools.node(builder, directory.path());
+    let builder = NodeBuilder::new(world.directory.path()).harness("careful", &serve_harness(Careful).await);
+    let builder = world.joined(tools.node(builder, world.directory.path()));
     let cluster = Cluster::start((0..3).map(|_| builder.clone())).await;
     let client = |first: usize| {
         let addresses = cluster.addresses(first).parse().unwrap();

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use support::{HarnessServer, remote_spec, text};
+use support::remote_spec;
 use tokio::time::{Instant, timeout};
-use tonic::Code;
-use wire::ExecRequest;
 
 use crate::world::{Watching, World, until_they_meet};
 
@@ -30,28 +28,6 @@ async fn what_happens_at_one_node_is_heard_at_another_at_once() {
     }
     // One that heard nothing would ask a whole period after it had caught up with the turn before.
     assert!(fastest < POLL / 4, "{fastest:?}");
-}
-
-#[tokio::test]
-async fn a_turn_that_runs_at_one_node_is_not_taken_over_by_another() {
-    let world = World::new().await;
-    let harness = HarnessServer::start("waiting").await;
-    let node = |name| world.node(name).harness("waiting", harness.address());
-    let nodes = [node("one").start().await, node("two").start().await];
-    until_they_meet(&nodes).await;
-    let (mut here, mut there) = (nodes[0].api().await, nodes[1].api().await);
-
-    let session = here.create("waiting").await.metadata.unwrap().uid;
-    let exec = |input| ExecRequest { session: session.clone(), inputs: vec![text(input)], ..ExecRequest::default() };
-    let (first, second) = (exec("wait"), exec("me too"));
-    let meanwhile = async {
-        harness.waiting().await;
-        let (_, refused) = there.exec(second).await;
-        assert_eq!(refused.unwrap().code(), Code::Aborted);
-        harness.release();
-    };
-    let ((_, failure), ()) = tokio::join!(here.exec(first), meanwhile);
-    assert!(failure.is_none(), "{failure:?}");
 }
 
 #[tokio::test]

@@ -2,13 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod busy;
 mod command_line;
 mod decisions;
 mod hints;
 mod kills;
 mod outages;
+mod registered;
 mod rolling;
+mod sleeping;
 mod start;
+mod takeover;
 mod user;
 mod worker;
 mod world;

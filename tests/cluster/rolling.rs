@@ -8,6 +8,7 @@ use support::{Cluster, ModelServer, rounds};
 
 use crate::user::{User, report, sessions};
 use crate::worker::Outside;
+use crate::world::World;
 
 const NODES: usize = 3;
 /// Long enough that a node which is told to stop has turns under way.
@@ -15,9 +16,9 @@ const THINKS: Duration = Duration::from_millis(300);
 
 #[tokio::test]
 async fn a_rolling_restart_is_a_pause_for_turns_and_nothing_else() {
-    let directory = tempfile::tempdir().unwrap();
+    let world = World::new().await;
     let outside = Outside::start(ModelServer::thinking(THINKS).await).await;
-    let builder = outside.node(directory.path()).flag("--drain-timeout", "100ms");
+    let builder = world.joined(outside.node(world.directory.path())).flag("--drain-timeout", "100ms");
     let uids = sessions(&builder, "worker", rounds(100)).await;
     let mut cluster = Cluster::start((0..NODES).map(|_| builder.clone())).await;
     let connecting = uids.into_iter().enumerate().map(|(number, uid)| {

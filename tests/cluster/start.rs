@@ -4,12 +4,13 @@ use support::{ModelServer, rounds};
 
 use crate::user::{User, sessions};
 use crate::worker::Outside;
+use crate::world::World;
 
 #[tokio::test]
 async fn a_turn_fired_as_a_node_reports_ready_runs_once() {
-    let directory = tempfile::tempdir().unwrap();
+    let world = World::new().await;
     let outside = Outside::start(ModelServer::start().await).await;
-    let builder = outside.node(directory.path());
+    let builder = world.joined(outside.node(world.directory.path()));
     let uid = sessions(&builder, "worker", 1).await.remove(0);
     let mut told = Vec::new();
     let rounds = rounds(200);

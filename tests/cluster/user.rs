@@ -1,6 +1,7 @@
 //! A user of the client library, who notes what it is told.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use client::{Addresses, Client, Update};
@@ -23,12 +24,14 @@ pub struct User {
     pub turns: usize,
     /// From the last sign of a node that was lost to the first record of the next one.
     pub pauses: Vec<Duration>,
+    /// Nodes that were lost, and when the first record that another one wrote for them was there.
+    pub successions: Vec<(Arc<str>, Instant)>,
 }
 
 impl User {
     pub async fn of(addresses: &Addresses, session: String) -> Self {
         let client = Client::connect(addresses).await.unwrap();
-        Self { client, session, records: Vec::new(), turns: 0, pauses: Vec::new() }
+        Self { client, session, records: Vec::new(), turns: 0, pauses: Vec::new(), successions: Vec::new() }
     }
 
     /// Runs a turn to its end.
@@ -37,12 +40,15 @@ impl User {
         let request =
             ExecRequest { session: self.session.clone(), inputs: vec![text(&input)], ..ExecRequest::default() };
         let mut updates = self.client.exec(request);
-        let (mut last_sign, mut lost) = (Instant::now(), None);
+        let (mut last_sign, mut lost, mut lost_node) = (Instant::now(), None, None);
         let told = async {
             while let Some(update) = updates.try_next().await? {
                 match update {
-                    Update::Moved(_) => lost = Some(last_sign),
+                    Update::Moved(moved) => (lost, lost_node) = (Some(last_sign), Some(moved.lost)),
                     Update::Record(record) => {
+                        if self.records.last().is_none_or(|last| last.fence < record.fence) {
+                            self.successions.extend(lost_node.take().map(|node| (node, Instant::now())));
+                        }
                         self.records.push(*record);
                         self.pauses.extend(lost.take().map(|lost: Instant| lost.elapsed()));
                     }

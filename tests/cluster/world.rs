@@ -7,15 +7,25 @@ use tonic::Streaming;
 use wire::exec_update::Update;
 use wire::{ExecUpdate, WatchRequest};
 
+/// How often the nodes of most tests say that they are there.
+pub const HEARTBEAT: Duration = Duration::from_millis(100);
+
 /// A journal, and a NATS server.
 pub struct World {
     pub directory: TempDir,
     pub server: NatsServer,
+    heartbeat: Duration,
 }
 
 impl World {
     pub async fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap(), server: NatsServer::start().await }
+        Self::beating(HEARTBEAT).await
+    }
+
+    /// One whose nodes say so often that they are there. A busy machine makes them late: nodes that must not be given up
+    /// need a slow beat.
+    pub async fn beating(heartbeat: Duration) -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), server: NatsServer::start().await, heartbeat }
     }
 
     /// A node on the journal that reaches the server directly.
@@ -25,8 +35,17 @@ impl World {
 
     /// A node on the journal that reaches the server at `host:port`.
     pub fn node_through(&self, address: &str, name: &str) -> NodeBuilder {
-        let node = NodeBuilder::new(self.directory.path()).flag("--node-name", name);
-        node.flag("--nats-url", format!("nats://{address}")).flag("--nats-heartbeat", "100ms").watched()
+        self.through(address, NodeBuilder::new(self.directory.path())).flag("--node-name", name).watched()
+    }
+
+    /// The same node, which reaches the server.
+    pub fn joined(&self, node: NodeBuilder) -> NodeBuilder {
+        self.through(&self.server.address(), node)
+    }
+
+    fn through(&self, address: &str, node: NodeBuilder) -> NodeBuilder {
+        let heartbeat = format!("{}ms", self.heartbeat.as_millis());
+        node.flag("--nats-url", format!("nats://{address}")).flag("--nats-heartbeat", heartbeat)
     }
 
     /// Waits until the nodes have logged `line` so often.

@@ -17,10 +17,11 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a node for each builder.
+    /// Starts a node for each builder, and prints on which engine its journal is.
     pub async fn start(builders: impl IntoIterator<Item = NodeBuilder>) -> Self {
         let mut nodes = Vec::new();
         for builder in builders {
+            println!("a node on a journal of the engine {}", builder.journal().engine());
             nodes.push(builder.at(&free_address().await).start().await);
         }
         Self { nodes }
@@ -37,6 +38,19 @@ impl Cluster {
     /// A client of one of the nodes, which runs.
     pub async fn api(&self) -> Api {
         self.nodes.first().expect("a cluster has nodes").api().await
+    }
+
+    /// Kills a node as `kill -9` does. Returns its address.
+    pub fn kill(&mut self, number: usize) -> String {
+        let node = &mut self.nodes[number];
+        node.kill();
+        node.address().to_owned()
+    }
+
+    /// Starts a node again after [`Cluster::kill`], where it was.
+    pub async fn restart(&mut self, number: usize, builder: &NodeBuilder) {
+        let node = &mut self.nodes[number];
+        *node = builder.clone().at(node.address()).start().await;
     }
 
     /// Does `work`, and starts nodes again that die meanwhile: each with the next of the failpoints, and without one when

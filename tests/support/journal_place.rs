@@ -31,6 +31,16 @@ impl JournalPlace {
         Self::File(directory.join("journal.db"))
     }
 
+    /// The engine that it is on.
+    #[must_use]
+    pub fn engine(&self) -> &'static str {
+        match self {
+            Self::File(_) => "embedded",
+            #[cfg(feature = "fdb")]
+            Self::Cluster(_) => "FoundationDB",
+        }
+    }
+
     /// Settings of a program that opens it, each with its value, as the rest of the names of flags.
     pub(crate) fn settings(&self) -> Vec<(&'static str, OsString)> {
         match self {

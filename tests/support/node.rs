@@ -249,8 +249,21 @@ impl NodeProcess {
 
     /// Asks the node to stop.
     pub fn terminate(&self) {
-        let pid = Pid::from_child(&self.child);
-        kill_process(pid, Signal::TERM).expect("a running node takes signals");
+        self.signal(Signal::TERM);
+    }
+
+    /// Lets the node do nothing until [`NodeProcess::wake`].
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets the node go on.
+    pub fn wake(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("a running node takes signals");
     }
 
     /// Waits for the node to end.
