@@ -151,6 +151,8 @@ impl World {
                 self.pass();
                 self.read_log(cursor)
             }
+            // A reader may begin before the cursor.
+            3 => Input::Logged(self.log[cursor as usize - 1].clone()),
             _ => self.log.get(cursor as usize).map_or(Input::LogEnded, |record| Input::Logged(record.clone())),
         }
     }
