@@ -90,6 +90,7 @@ journal = "agentsessions.db"
 project = "default"
 harness = []
 drain_timeout = "10s"
+node_name = ""
 
 [fdb]
 
@@ -105,6 +106,11 @@ retries = 2
 [registry]
 addr = ""
 refresh = "1s"
+
+[nats]
+url = []
+prefix = "agentsessions"
+heartbeat = "500ms"
 
 [powers]
 cancel = false
