@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use support::{Agentctl, Api, NodeBuilder, remote_spec};
 use tempfile::TempDir;
+use tonic::Code;
 use wire::{DeleteSessionRequest, ForkRequest, ListSessionsRequest, LogRecord, Session};
 
 const BACKUP: &str = "backup.jsonl";
@@ -28,9 +29,26 @@ fn builder(directory: &Path) -> NodeBuilder {
     NodeBuilder::new(directory).switch("--enable-delete-session").operated()
 }
 
+/// Registers harnesses through a node that could run them.
+async fn register(directory: &Path) {
+    let mut node = builder(directory).harness("local", "127.0.0.1:9").start().await;
+    let mut operator = node.operator().await;
+    for name in ["registered", "retired"] {
+        operator.create(name, remote_spec("127.0.0.1:9")).await;
+    }
+    operator.retire("retired", "old").await.unwrap();
+    node.terminate();
+    assert!(node.wait(support::BOUND).await.success());
+}
+
 async fn fork(api: &mut Api, session: &str, at_seq: i64) -> String {
     let request = ForkRequest { session: session.into(), at_seq, ..ForkRequest::default() };
     api.fork(request).await.unwrap()[0].metadata.clone().unwrap().uid
+}
+
+async fn delete(api: &mut Api, session: &str) -> Session {
+    let request = DeleteSessionRequest { uid: session.into(), reason: "asked to".into(), ..Default::default() };
+    api.client.delete_session(request).await.unwrap().into_inner()
 }
 
 async fn sessions(api: &mut Api) -> Vec<Session> {
@@ -49,28 +67,25 @@ async fn logs(api: &mut Api, sessions: &[Session]) -> BTreeMap<String, Vec<LogRe
 impl World {
     async fn begin() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        register(directory.path()).await;
         let mut node = builder(directory.path()).start().await;
         let mut api = node.api().await;
-        node.operator().await.create("registered", remote_spec("127.0.0.1:9")).await;
-        node.operator().await.create("retired", remote_spec("127.0.0.1:9")).await;
-        node.operator().await.retire("retired", "old").await.unwrap();
         let parent = api.create("echo").await.metadata.unwrap().uid;
         for turn in 0..3 {
             api.turn(&parent, &format!("turn {turn}")).await;
         }
-        let child = fork(&mut api, &parent, 7).await;
+        let child = fork(&mut api, &parent, 10).await;
         api.turn(&child, "of the child").await;
-        let grandchild = fork(&mut api, &child, 0).await;
+        let grandchild = fork(&mut api, &child, 16).await;
         api.turn(&grandchild, &"large ".repeat(60_000)).await;
         // Forks of the past: inside of what the child inherits, and of a session that is gone since.
-        fork(&mut api, &child, 3).await;
+        fork(&mut api, &child, 5).await;
         let deleted = api.create("echo").await.metadata.unwrap().uid;
         api.turn(&deleted, "kept by a fork").await;
         api.turn(&deleted, "kept by nobody").await;
         let orphan = fork(&mut api, &deleted, 5).await;
         api.turn(&orphan, "on its own").await;
-        let request = DeleteSessionRequest { uid: deleted.clone(), reason: "asked to".into(), ..Default::default() };
-        api.client.delete_session(request).await.unwrap();
+        delete(&mut api, &deleted).await;
         api.create("echo").await;
 
         let sessions = sessions(&mut api).await;
@@ -129,12 +144,12 @@ async fn a_restored_journal_is_the_one_that_was_backed_up_and_goes_on() {
         let records = api.turn(session, "after the restore").await;
         assert!(records[0].fence > fence, "{} after {fence}", records[0].fence);
     }
-    let child = fork(&mut api, &world.grandchild, 9).await;
+    let child = fork(&mut api, &world.grandchild, 10).await;
     api.turn(&child, "of a fork after the restore").await;
     api.log(&child).await;
     // A session that was deleted does not come back, and its fork does not need it.
-    let gone = api.get(&world.deleted).await.unwrap();
-    assert!(gone.deletion.is_some(), "{gone:?}");
+    assert_eq!(api.get(&world.deleted).await.unwrap_err().code(), Code::NotFound);
+    assert!(delete(&mut api, &world.deleted).await.deletion.is_some(), "its audit record is there");
 }
 
 #[tokio::test]
@@ -171,7 +186,8 @@ async fn importing_again_finds_everything_there() {
 async fn damage_is_named_by_session_and_seq_and_nothing_is_imported() {
     let world = World::begin().await;
     let good = world.backup();
-    let at = record_of(&good, &world.parent, 4);
+    // What was said in the second turn.
+    let at = record_of(&good, &world.parent, 6);
     let named = |refusal: &Value, seq: u64| {
         assert_eq!(
             (refusal["session"].as_str(), refusal["seq"].as_u64()),
@@ -183,18 +199,18 @@ async fn damage_is_named_by_session_and_seq_and_nothing_is_imported() {
     let mut changed = good.clone();
     changed[at] = changed[at].replace("turn 1", "turn 2");
     assert_ne!(changed, good, "{}", good[at]);
-    named(&world.refusal(&changed), 5);
+    named(&world.refusal(&changed), 7);
 
     let mut broken = good.clone();
     broken[at].truncate(30);
-    named(&world.refusal(&broken), 5);
+    named(&world.refusal(&broken), 7);
 
     let mut missing = good.clone();
     missing.remove(at);
-    named(&world.refusal(&missing), 5);
+    named(&world.refusal(&missing), 7);
 
     let cut = &good[..at];
-    named(&world.refusal(cut), 5);
+    named(&world.refusal(cut), 7);
 
     let last = record_of(&good, &world.parent, world.logs[&world.parent].len() - 1);
     let mut short = good.clone();
