@@ -127,6 +127,8 @@ pub struct TurnStart {
     pub resume_from_seq: i64,
     /// Log correlation id, passed on as `x-request-id`.
     pub request_id: String,
+    /// What is invoked, if the turn is the invocation of a typed agent.
+    pub invocation: Option<wire::Invocation>,
 }
 
 /// A running execution. Dropping it cancels the harness's stream.
@@ -152,6 +154,8 @@ pub enum HostFrame {
     Park(wire::ApprovalRef),
     /// A cooperative stop.
     Cancel(wire::Cancel),
+    /// About a stream of an invocation.
+    Stream(wire::StreamFrame),
 }
 
 /// The harness cannot be reached.

@@ -8,7 +8,7 @@ from grpc_tools import protoc
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROTO = HERE.parents[2] / "proto"
-FILES = ("agentsessions/v1/common.proto", "agentsessions/v1/harness.proto")
+FILES = ("agentsessions/v1/common.proto", "agentsessions/v1/invocation.proto", "agentsessions/v1/harness.proto")
 
 
 def generate(out: pathlib.Path) -> None:

@@ -28,6 +28,7 @@ impl Envelope {
             HostFrame::Approval(decision) => Frame::Approval(decision),
             HostFrame::Park(request) => Frame::Park(request),
             HostFrame::Cancel(cancel) => Frame::Cancel(cancel),
+            HostFrame::Stream(stream) => Frame::Stream(stream),
         };
         ControllerFrame { frame: Some(frame), ..self.empty() }
     }

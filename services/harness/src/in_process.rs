@@ -54,7 +54,8 @@ impl HarnessChannel for InProcess {
             .with_inputs(turn.inputs)
             .with_config(turn.config)
             .with_resume_from_seq(turn.resume_from_seq)
-            .with_request_id(turn.request_id);
+            .with_request_id(turn.request_id)
+            .with_invocation(turn.invocation);
         Ok(Box::new(Connection { run: Run::new(self.harness, turn), envelope }))
     }
 }

@@ -10,7 +10,7 @@ use std::{env, fs};
 
 use prost::Message;
 
-const FILES: [&str; 4] = ["common", "session", "harness", "harness_registry"];
+const FILES: [&str; 5] = ["common", "invocation", "session", "harness", "harness_registry"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);

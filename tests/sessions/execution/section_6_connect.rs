@@ -105,6 +105,7 @@ async fn replies() {
             Some(Frame::Tool(_)) => "tool",
             Some(Frame::Approval(_)) => "approval",
             Some(Frame::Park(_)) => "park",
+            Some(Frame::Stream(_)) => "stream",
             Some(Frame::Cancel(_)) => "cancel",
             None => "nothing",
         };

@@ -138,6 +138,7 @@ impl Host {
             config: request.config,
             resume_from_seq: request.resume_from_seq,
             request_id: call.request_id.clone(),
+            invocation: None,
         };
         let events = opening(&start, route.name.clone(), admitted.descriptor.version);
         let (writer, appended) = self.journal().take_over(uid, expected, events).await?;

@@ -126,6 +126,7 @@ impl Host {
             config: recorded.config,
             resume_from_seq: recorded.resume_from_seq,
             request_id: call.request_id.clone(),
+            invocation: None,
         };
         let turn = Turn::recover(recorded.execution, recorded.recording, resumability(&admitted.descriptor));
         let runtime = &*route.harness.runtime;

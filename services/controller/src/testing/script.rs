@@ -97,7 +97,7 @@ impl Script {
             HostFrame::Tool(reply) => self.told.push(format!("{}:{}:{:?}", reply.id, reply.error, reply.output)),
             HostFrame::Park(reference) => self.parking = Some(reference.clone()),
             HostFrame::Approval(decision) => self.told.push(format!("approved: {}", decision.approved)),
-            HostFrame::Cancel(_) => {}
+            HostFrame::Cancel(_) | HostFrame::Stream(_) => {}
         }
         self.awaiting = matches!(frame, HostFrame::Approval(_));
         self.frames.push(frame);

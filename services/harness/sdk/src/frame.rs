@@ -28,6 +28,7 @@ pub(crate) fn name(frame: Option<&Frame>) -> &'static str {
         Some(Frame::Tool(_)) => "tool",
         Some(Frame::Model(_)) => "model",
         Some(Frame::Park(_)) => "park",
+        Some(Frame::Stream(_)) => "stream",
         None => "empty",
     }
 }

@@ -1,7 +1,7 @@
 //! What a harness is told about the turn it runs.
 
 use wire::controller_frame::Frame;
-use wire::{ControllerFrame, History, Message, Start};
+use wire::{ControllerFrame, History, Invocation, Message, Start};
 
 use crate::Violation;
 use crate::frame;
@@ -16,6 +16,7 @@ pub struct Turn {
     config: Vec<u8>,
     resume_from_seq: i64,
     request_id: String,
+    invocation: Option<Invocation>,
 }
 
 impl Turn {
@@ -36,6 +37,7 @@ impl Turn {
             config: Vec::new(),
             resume_from_seq: 0,
             request_id: String::new(),
+            invocation: None,
         })
     }
 
@@ -47,12 +49,13 @@ impl Turn {
         let Some(Frame::Start(start)) = first.frame else {
             return Err(Violation::NoStart(frame::name(first.frame.as_ref())));
         };
-        let Start { config, history, inputs, identity: _, resume_from_seq } = start;
+        let Start { config, history, inputs, identity: _, resume_from_seq, invocation } = start;
         Ok(Self::new(first.session, first.execution_id)?
             .with_history(history.into())
             .with_inputs(inputs)
             .with_config(config)
-            .with_resume_from_seq(resume_from_seq))
+            .with_resume_from_seq(resume_from_seq)
+            .with_invocation(invocation))
     }
 
     /// With this history.
@@ -83,6 +86,12 @@ impl Turn {
     #[must_use]
     pub fn with_request_id(self, request_id: impl Into<String>) -> Self {
         Self { request_id: request_id.into(), ..self }
+    }
+
+    /// With this invocation.
+    #[must_use]
+    pub fn with_invocation(self, invocation: Option<Invocation>) -> Self {
+        Self { invocation, ..self }
     }
 
     /// The uid of the session.
@@ -120,6 +129,12 @@ impl Turn {
     #[must_use]
     pub fn resume_from_seq(&self) -> i64 {
         self.resume_from_seq
+    }
+
+    /// What is invoked, if this turn is the invocation of a typed agent.
+    #[must_use]
+    pub fn invocation(&self) -> Option<&Invocation> {
+        self.invocation.as_ref()
     }
 
     /// Ties log lines of client, host and harness together; empty if the host sent none.

@@ -88,7 +88,7 @@ impl Host {
     /// The first frame of `turn`, as planned.
     pub(super) fn start(&self, turn: &Turn, history: Vec<Event>) -> ControllerFrame {
         let (inputs, config) = (self.plan.inputs.clone(), self.plan.config.clone());
-        turn.frame(Some(Frame::Start(Start { config, history, inputs, identity: None, resume_from_seq: 0 })))
+        turn.frame(Some(Frame::Start(Start { config, history, inputs, ..Start::default() })))
     }
 
     /// Opens a stream with `first`, whatever it is.

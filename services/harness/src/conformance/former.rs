@@ -70,5 +70,7 @@ fn kind(body: &Body) -> EventKind {
         Body::Error(_) => EventKind::EventError,
         Body::ExecutionStart(_) => EventKind::EventExecutionStart,
         Body::Parked(_) => EventKind::EventParked,
+        Body::Stream(_) => EventKind::EventStream,
+        Body::Returned(_) => EventKind::EventReturn,
     }
 }

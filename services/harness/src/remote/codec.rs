@@ -33,8 +33,8 @@ pub(super) struct FirstFrame {
 impl FirstFrame {
     /// That of `turn`, in an envelope without content.
     pub(super) fn new(envelope: ControllerFrame, turn: TurnStart) -> Self {
-        let TurnStart { history, inputs, config, resume_from_seq, .. } = turn;
-        Self { envelope, start: Start { config, inputs, resume_from_seq, ..Start::default() }, history }
+        let TurnStart { history, inputs, config, resume_from_seq, invocation, .. } = turn;
+        Self { envelope, start: Start { config, inputs, resume_from_seq, invocation, ..Start::default() }, history }
     }
 
     fn start_len(&self) -> usize {
@@ -124,6 +124,7 @@ mod tests {
             inputs: vec![wire::Message::text("user", "hello")],
             identity: None,
             resume_from_seq: -1,
+            invocation: None,
         };
         let turn = TurnStart {
             session: SessionUid::parse("s").unwrap(),
@@ -133,6 +134,7 @@ mod tests {
             config: start.config.clone(),
             resume_from_seq: -1,
             request_id: String::new(),
+            invocation: None,
         };
         let envelope = ControllerFrame { session: "s".into(), execution_id: "e".into(), frame: None };
         let frame = Outgoing::Start(FirstFrame::new(envelope.clone(), turn));

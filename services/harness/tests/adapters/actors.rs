@@ -87,6 +87,7 @@ pub fn turn() -> TurnStart {
         config: b"config".to_vec(),
         resume_from_seq: 5,
         request_id: "request-1".into(),
+        invocation: None,
     }
 }
 

@@ -72,7 +72,7 @@ async fn every_frame_names_session_and_execution_and_the_first_is_the_start() {
     connection.send(HostFrame::Cancel(Cancel::default())).await.expect("a reader");
 
     let first =
-        Start { config: b"config".to_vec(), history, inputs: turn().inputs, identity: None, resume_from_seq: 5 };
+        Start { config: b"config".to_vec(), history, inputs: turn().inputs, resume_from_seq: 5, ..Start::default() };
     for expected in [Frame::Start(first), Frame::Model(result), Frame::Cancel(Cancel::default())] {
         let (request_id, frame) = shown.recv().await.expect("a frame");
         assert_eq!((frame.session.as_str(), frame.execution_id.as_str()), ("sess-1", "e1"));

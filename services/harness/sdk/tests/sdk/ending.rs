@@ -113,8 +113,8 @@ fn start_frame_becomes_the_turn() {
         config: vec![7],
         history: vec![Event::default()],
         inputs: vec![Message::default()],
-        identity: None,
         resume_from_seq: 3,
+        ..Start::default()
     };
     let turn = Turn::from_frame(envelope(Frame::Start(start))).unwrap().with_request_id("r");
     assert_eq!((turn.session(), turn.execution(), turn.request_id()), ("sess-1", "e1", "r"));

@@ -1,5 +1,6 @@
 import datetime
 
+from agentsessions.v1 import invocation_pb2 as _invocation_pb2
 from google.protobuf import struct_pb2 as _struct_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -27,6 +28,8 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_ERROR: _ClassVar[EventKind]
     EVENT_EXECUTION_START: _ClassVar[EventKind]
     EVENT_PARKED: _ClassVar[EventKind]
+    EVENT_STREAM: _ClassVar[EventKind]
+    EVENT_RETURN: _ClassVar[EventKind]
 
 class Mediation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -48,6 +51,8 @@ EVENT_END: EventKind
 EVENT_ERROR: EventKind
 EVENT_EXECUTION_START: EventKind
 EVENT_PARKED: EventKind
+EVENT_STREAM: EventKind
+EVENT_RETURN: EventKind
 MEDIATION_UNSPECIFIED: Mediation
 MEDIATION_IN_HARNESS_REPORTED: Mediation
 MEDIATION_CONTROLLER_MEDIATED: Mediation
@@ -68,7 +73,7 @@ class LogRecord(_message.Message):
     def __init__(self, seq: _Optional[int] = ..., prev_hash: _Optional[str] = ..., content_hash: _Optional[str] = ..., fence: _Optional[int] = ..., event: _Optional[_Union[Event, _Mapping]] = ...) -> None: ...
 
 class Event(_message.Message):
-    __slots__ = ("execution_id", "ts", "schema_version", "kind", "message", "model", "tool", "result", "approval", "approval_result", "usage", "lifecycle", "end", "error", "execution_start", "parked", "actor")
+    __slots__ = ("execution_id", "ts", "schema_version", "kind", "message", "model", "tool", "result", "approval", "approval_result", "usage", "lifecycle", "end", "error", "execution_start", "parked", "stream", "returned", "actor")
     EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
     TS_FIELD_NUMBER: _ClassVar[int]
     SCHEMA_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -85,6 +90,8 @@ class Event(_message.Message):
     ERROR_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_START_FIELD_NUMBER: _ClassVar[int]
     PARKED_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    RETURNED_FIELD_NUMBER: _ClassVar[int]
     ACTOR_FIELD_NUMBER: _ClassVar[int]
     execution_id: str
     ts: _timestamp_pb2.Timestamp
@@ -102,8 +109,10 @@ class Event(_message.Message):
     error: Error
     execution_start: ExecutionStart
     parked: ApprovalRef
+    stream: _invocation_pb2.StreamFrame
+    returned: _invocation_pb2.MethodReturn
     actor: IdentityRef
-    def __init__(self, execution_id: _Optional[str] = ..., ts: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., schema_version: _Optional[int] = ..., kind: _Optional[_Union[EventKind, str]] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., model: _Optional[_Union[ModelCall, _Mapping]] = ..., tool: _Optional[_Union[ToolCall, _Mapping]] = ..., result: _Optional[_Union[ToolResult, _Mapping]] = ..., approval: _Optional[_Union[ApprovalRequest, _Mapping]] = ..., approval_result: _Optional[_Union[ApprovalResult, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., lifecycle: _Optional[_Union[Lifecycle, _Mapping]] = ..., end: _Optional[_Union[HarnessEnd, _Mapping]] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., execution_start: _Optional[_Union[ExecutionStart, _Mapping]] = ..., parked: _Optional[_Union[ApprovalRef, _Mapping]] = ..., actor: _Optional[_Union[IdentityRef, _Mapping]] = ...) -> None: ...
+    def __init__(self, execution_id: _Optional[str] = ..., ts: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., schema_version: _Optional[int] = ..., kind: _Optional[_Union[EventKind, str]] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., model: _Optional[_Union[ModelCall, _Mapping]] = ..., tool: _Optional[_Union[ToolCall, _Mapping]] = ..., result: _Optional[_Union[ToolResult, _Mapping]] = ..., approval: _Optional[_Union[ApprovalRequest, _Mapping]] = ..., approval_result: _Optional[_Union[ApprovalResult, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., lifecycle: _Optional[_Union[Lifecycle, _Mapping]] = ..., end: _Optional[_Union[HarnessEnd, _Mapping]] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., execution_start: _Optional[_Union[ExecutionStart, _Mapping]] = ..., parked: _Optional[_Union[ApprovalRef, _Mapping]] = ..., stream: _Optional[_Union[_invocation_pb2.StreamFrame, _Mapping]] = ..., returned: _Optional[_Union[_invocation_pb2.MethodReturn, _Mapping]] = ..., actor: _Optional[_Union[IdentityRef, _Mapping]] = ...) -> None: ...
 
 class ExecutionStart(_message.Message):
     __slots__ = ("config", "resume_from_seq", "input_count", "harness", "harness_version")

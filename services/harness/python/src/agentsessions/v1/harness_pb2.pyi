@@ -1,4 +1,5 @@
 from agentsessions.v1 import common_pb2 as _common_pb2
+from agentsessions.v1 import invocation_pb2 as _invocation_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -22,18 +23,20 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class HarnessDescriptor(_message.Message):
-    __slots__ = ("id", "models", "tools", "capabilities", "version")
+    __slots__ = ("id", "models", "tools", "capabilities", "version", "agent_types")
     ID_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
     TOOLS_FIELD_NUMBER: _ClassVar[int]
     CAPABILITIES_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_TYPES_FIELD_NUMBER: _ClassVar[int]
     id: str
     models: _containers.RepeatedScalarFieldContainer[str]
     tools: _containers.RepeatedCompositeFieldContainer[ToolSpec]
     capabilities: Capabilities
     version: str
-    def __init__(self, id: _Optional[str] = ..., models: _Optional[_Iterable[str]] = ..., tools: _Optional[_Iterable[_Union[ToolSpec, _Mapping]]] = ..., capabilities: _Optional[_Union[Capabilities, _Mapping]] = ..., version: _Optional[str] = ...) -> None: ...
+    agent_types: _containers.RepeatedCompositeFieldContainer[_invocation_pb2.AgentType]
+    def __init__(self, id: _Optional[str] = ..., models: _Optional[_Iterable[str]] = ..., tools: _Optional[_Iterable[_Union[ToolSpec, _Mapping]]] = ..., capabilities: _Optional[_Union[Capabilities, _Mapping]] = ..., version: _Optional[str] = ..., agent_types: _Optional[_Iterable[_Union[_invocation_pb2.AgentType, _Mapping]]] = ...) -> None: ...
 
 class ToolSpec(_message.Message):
     __slots__ = ("name", "description", "mediation")
@@ -60,7 +63,7 @@ class Capabilities(_message.Message):
     def __init__(self, resumability: _Optional[_Union[Resumability, str]] = ..., fork_safe: bool = ..., requires_gpu: bool = ..., streaming: bool = ..., reasoning_replay: bool = ...) -> None: ...
 
 class ControllerFrame(_message.Message):
-    __slots__ = ("session", "execution_id", "start", "cancel", "approval", "tool", "model", "park")
+    __slots__ = ("session", "execution_id", "start", "cancel", "approval", "tool", "model", "park", "stream")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
@@ -69,6 +72,7 @@ class ControllerFrame(_message.Message):
     TOOL_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     PARK_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
     session: str
     execution_id: str
     start: Start
@@ -77,21 +81,24 @@ class ControllerFrame(_message.Message):
     tool: _common_pb2.ToolResult
     model: ModelResult
     park: _common_pb2.ApprovalRef
-    def __init__(self, session: _Optional[str] = ..., execution_id: _Optional[str] = ..., start: _Optional[_Union[Start, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., approval: _Optional[_Union[_common_pb2.ApprovalResult, _Mapping]] = ..., tool: _Optional[_Union[_common_pb2.ToolResult, _Mapping]] = ..., model: _Optional[_Union[ModelResult, _Mapping]] = ..., park: _Optional[_Union[_common_pb2.ApprovalRef, _Mapping]] = ...) -> None: ...
+    stream: _invocation_pb2.StreamFrame
+    def __init__(self, session: _Optional[str] = ..., execution_id: _Optional[str] = ..., start: _Optional[_Union[Start, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., approval: _Optional[_Union[_common_pb2.ApprovalResult, _Mapping]] = ..., tool: _Optional[_Union[_common_pb2.ToolResult, _Mapping]] = ..., model: _Optional[_Union[ModelResult, _Mapping]] = ..., park: _Optional[_Union[_common_pb2.ApprovalRef, _Mapping]] = ..., stream: _Optional[_Union[_invocation_pb2.StreamFrame, _Mapping]] = ...) -> None: ...
 
 class Start(_message.Message):
-    __slots__ = ("config", "history", "inputs", "identity", "resume_from_seq")
+    __slots__ = ("config", "history", "inputs", "identity", "resume_from_seq", "invocation")
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     HISTORY_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
     IDENTITY_FIELD_NUMBER: _ClassVar[int]
     RESUME_FROM_SEQ_FIELD_NUMBER: _ClassVar[int]
+    INVOCATION_FIELD_NUMBER: _ClassVar[int]
     config: bytes
     history: _containers.RepeatedCompositeFieldContainer[_common_pb2.Event]
     inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Message]
     identity: IdentityContext
     resume_from_seq: int
-    def __init__(self, config: _Optional[bytes] = ..., history: _Optional[_Iterable[_Union[_common_pb2.Event, _Mapping]]] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., identity: _Optional[_Union[IdentityContext, _Mapping]] = ..., resume_from_seq: _Optional[int] = ...) -> None: ...
+    invocation: _invocation_pb2.Invocation
+    def __init__(self, config: _Optional[bytes] = ..., history: _Optional[_Iterable[_Union[_common_pb2.Event, _Mapping]]] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., identity: _Optional[_Union[IdentityContext, _Mapping]] = ..., resume_from_seq: _Optional[int] = ..., invocation: _Optional[_Union[_invocation_pb2.Invocation, _Mapping]] = ...) -> None: ...
 
 class IdentityContext(_message.Message):
     __slots__ = ("principal", "can_mint_tokens")
