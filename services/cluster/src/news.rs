@@ -26,6 +26,8 @@ pub enum News {
         /// Whether the text is whole.
         last: bool,
     },
+    /// Something about its invocations or their streams has changed.
+    Streamed,
 }
 
 /// The followers on this node. Cheap to clone; clones are the same.

@@ -180,6 +180,7 @@ impl Turn {
     fn step(&mut self, state: State, input: Input) -> Step {
         match (state, input) {
             (State::Reading, Input::Event { event, fresh_id }) => self.event(event, fresh_id),
+            (State::Reading, Input::Emit(account)) => self.emit(account),
             (State::Reading, Input::Closed) => self.end(),
             (State::Completing { model_call_id }, Input::ModelAnswered(message)) => {
                 Ok(self.completed(message, model_call_id))

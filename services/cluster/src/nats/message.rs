@@ -89,7 +89,7 @@ struct AnswerMessage {
 
 #[derive(Message)]
 struct NewsMessage {
-    #[prost(oneof = "NewsKind", tags = "1, 2")]
+    #[prost(oneof = "NewsKind", tags = "1, 2, 3")]
     kind: Option<NewsKind>,
 }
 
@@ -99,6 +99,8 @@ enum NewsKind {
     Appended(AppendedMessage),
     #[prost(message, tag = "2")]
     Delta(DeltaMessage),
+    #[prost(message, tag = "3")]
+    Streamed(StreamedMessage),
 }
 
 #[derive(Message)]
@@ -116,6 +118,9 @@ struct DeltaMessage {
     #[prost(bool, tag = "3")]
     last: bool,
 }
+
+#[derive(Message)]
+struct StreamedMessage {}
 
 pub(super) fn encode_beat(beat: &Beat) -> Vec<u8> {
     let message = match beat {
@@ -187,6 +192,7 @@ pub(super) fn encode_news(news: News) -> Vec<u8> {
         News::Delta { execution, text, last } => {
             NewsKind::Delta(DeltaMessage { execution: execution.as_str().to_owned(), text, last })
         }
+        News::Streamed => NewsKind::Streamed(StreamedMessage {}),
     };
     NewsMessage { kind: Some(kind) }.encode_to_vec()
 }
@@ -201,6 +207,7 @@ pub(super) fn decode_news(bytes: &[u8]) -> Result<Option<News>, Undecodable> {
         NewsKind::Delta(DeltaMessage { execution, text, last }) => {
             News::Delta { execution: ExecutionId::new(&named(execution)?), text, last }
         }
+        NewsKind::Streamed(StreamedMessage {}) => News::Streamed,
     };
     Ok(Some(news))
 }
@@ -261,6 +268,7 @@ mod tests {
         prop_oneof![
             (0..=i64::MAX).prop_map(|seq| News::Appended { last_seq: Seq::from_wire(seq).unwrap() }),
             delta.prop_map(|(id, text, last)| News::Delta { execution: ExecutionId::new(&id), text, last }),
+            Just(News::Streamed),
         ]
     }
 

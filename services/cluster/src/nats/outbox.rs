@@ -1,6 +1,6 @@
 //! What this node has to tell the others and has not sent yet. Whoever puts something in never waits.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use journal::{Incarnation, SessionUid};
@@ -83,6 +83,8 @@ struct Queue {
     first: usize,
     /// Sessions whose last letter says that they have grown, and its number. Growing on changes that letter.
     growing: HashMap<SessionUid, usize>,
+    /// Sessions of which a letter says that something has changed about their streams: one covers what comes later too.
+    streamed: HashSet<SessionUid>,
     text_bytes: usize,
     lost: u64,
 }
@@ -90,7 +92,7 @@ struct Queue {
 impl Queue {
     /// Returns whether there is one letter more.
     fn put(&mut self, letter: Letter) -> bool {
-        if self.join_growing(&letter) {
+        if self.join_growing(&letter) || self.is_told(&letter) {
             return false;
         }
         let text_bytes = text_bytes(&letter);
@@ -105,6 +107,7 @@ impl Queue {
             }
             // What grows afterwards is told afterwards.
             Letter::News(session, News::Delta { .. }) => drop(self.growing.remove(session)),
+            Letter::News(session, News::Streamed) => drop(self.streamed.insert(session.clone())),
             Letter::Dispossessed { .. } | Letter::RegistryChanged => {}
         }
         self.text_bytes += text_bytes;
@@ -120,8 +123,15 @@ impl Queue {
         true
     }
 
+    fn is_told(&self, letter: &Letter) -> bool {
+        matches!(letter, Letter::News(session, News::Streamed) if self.streamed.contains(session))
+    }
+
     fn take(&mut self) -> Option<Letter> {
         let letter = self.letters.pop_front()?;
+        if let Letter::News(session, News::Streamed) = &letter {
+            self.streamed.remove(session);
+        }
         if let Letter::News(session, _) = &letter
             && self.growing.get(session) == Some(&self.first)
         {
@@ -192,6 +202,20 @@ mod tests {
             drained(queue),
             [appended("a", 1), delta("a", "x"), delta("a", "y"), appended("a", 3), Letter::RegistryChanged]
         );
+    }
+
+    #[test]
+    fn a_session_whose_streams_change_has_one_letter_until_it_is_sent() {
+        let streamed = |session: &str| Letter::News(uid(session), News::Streamed);
+        let mut queue = open();
+        for _ in 0..1000 {
+            queue.put(streamed("a"));
+            queue.put(streamed("b"));
+        }
+        assert_eq!(queue.take(), Some(streamed("a")));
+        queue.put(streamed("a"));
+        assert_eq!((queue.lost, queue.streamed.len()), (0, 2));
+        assert_eq!(drained(queue), [streamed("b"), streamed("a")]);
     }
 
     #[test]

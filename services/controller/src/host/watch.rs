@@ -77,6 +77,7 @@ impl Watch {
                     self.read_on();
                 }
             }
+            Ok(Some(News::Streamed)) => {}
             Ok(None) | Err(_) => {
                 if self.host.state(&self.session).await?.last_seq() >= self.next {
                     self.read_on();

@@ -23,6 +23,10 @@ impl Turn {
                 Err(TurnFailure::Violation("it sent an approval record"))
             }
             (EventKind::EventExecutionStart, _) => Err(TurnFailure::Violation("it sent an EXECUTION_START")),
+            // Those of an invocation never come here: the host takes them.
+            (EventKind::EventStream | EventKind::EventReturn, _) => {
+                Err(TurnFailure::Violation("it sent what belongs to an invocation, and this turn is none"))
+            }
             (EventKind::EventParked, _) => Err(TurnFailure::Violation("it sent PARKED and was not told to park")),
             // What a host ignores: kinds that only a host records, kinds it does not know, and missing payloads.
             _ => Ok(self.read()),

@@ -127,6 +127,8 @@ pub enum Asked {
     Report,
     /// A tool call that needs an approval.
     Gate,
+    /// To record what became of an invocation: the host asks for it.
+    Account,
 }
 
 impl std::fmt::Display for Asked {
@@ -138,6 +140,7 @@ impl std::fmt::Display for Asked {
             Self::Tool => "tool call",
             Self::Report => "tool report",
             Self::Gate => "gated tool call",
+            Self::Account => "account of an invocation",
         })
     }
 }

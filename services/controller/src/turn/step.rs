@@ -10,7 +10,8 @@ use crate::ports::HostFrame;
 /// [`Turn::on`](super::Turn::on).
 #[derive(Debug, PartialEq)]
 pub enum Action {
-    /// Read the next event of the harness. Answers: [`Input::Event`], [`Input::Closed`].
+    /// Read the next event of the harness. Answers: [`Input::Event`], [`Input::Closed`], and [`Input::Emit`] if there is
+    /// something of the host's own to record instead.
     ReadHarness,
     /// As [`ReadHarness`](Self::ReadHarness), but the harness was told to park and has only to say so: the driver bounds
     /// this wait and answers [`Input::HarnessFailed`] when the bound is reached.
@@ -41,6 +42,8 @@ pub enum Input {
         /// A fresh host id, used if this turns into a recorded MODEL_CALL (journal.md §6).
         fresh_id: String,
     },
+    /// The host's own account of an invocation, to be recorded as it is.
+    Emit(Message),
     /// The harness ended its stream well.
     Closed,
     /// Reading, sending or connecting failed. The text carries no payload.

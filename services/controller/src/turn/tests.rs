@@ -1,5 +1,6 @@
 //! Whole turns on a scripted harness, a scripted journal and a scripted world.
 
+mod accounts;
 mod cuts;
 mod ends;
 mod gates;

@@ -41,6 +41,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn outcome() -> impl Strategy<Value = Input> {
     let others = vec![
         Input::Closed,
+        Input::Emit(Message::text("assistant", "x")),
         Input::HarnessFailed("reset".into()),
         Input::Exceeded(Excess::Events(9)),
         Input::Sent,
