@@ -25,8 +25,8 @@ pub(super) enum Outgoing {
 pub(super) struct FirstFrame {
     /// Session and execution.
     envelope: ControllerFrame,
-    /// All but the history.
-    start: Start,
+    /// All but the history, boxed so that other frames are not as large.
+    start: Box<Start>,
     history: History,
 }
 
@@ -34,7 +34,8 @@ impl FirstFrame {
     /// That of `turn`, in an envelope without content.
     pub(super) fn new(envelope: ControllerFrame, turn: TurnStart) -> Self {
         let TurnStart { history, inputs, config, resume_from_seq, invocation, .. } = turn;
-        Self { envelope, start: Start { config, inputs, resume_from_seq, invocation, ..Start::default() }, history }
+        let start = Start { config, inputs, resume_from_seq, invocation, ..Start::default() };
+        Self { envelope, start: Box::new(start), history }
     }
 
     fn start_len(&self) -> usize {
