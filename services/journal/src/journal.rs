@@ -13,9 +13,9 @@ use crate::rows::{self, FormatRow};
 use crate::{Incarnation, Seq, SessionUid};
 
 /// The layout that `docs/journal-layout.md` describes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The oldest layout that this version still reads.
-const OLDEST: u32 = 1;
+const OLDEST: u32 = 2;
 
 /// What a journal says of its layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

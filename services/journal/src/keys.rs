@@ -24,10 +24,11 @@ const TOMBSTONE: u64 = 8;
 const REMOVAL: u64 = 9;
 const PIN: u64 = 10;
 
-/// Rows of a session: the element after its uid. The two that make up its state are neighbours, read as one range.
-const METADATA: u64 = 0;
-const HEAD: u64 = 1;
-const BATCH: u64 = 2;
+/// Rows of a session: the element after its uid. The two that make up its state are neighbours, read as one range. They
+/// come right after the latest batch, so that an append changes one page of a B-tree instead of two.
+const BATCH: u64 = 0;
+const METADATA: u64 = 1;
+const HEAD: u64 = 2;
 
 fn family(family: u64) -> Tuple {
     Tuple::default().text(ROOT).uint(family)
@@ -192,7 +193,7 @@ impl SessionKeys {
 
     /// The metadata and the head, in this order.
     pub(crate) fn state(&self) -> KeyRange {
-        KeyRange::new(self.metadata(), self.batches().key())
+        KeyRange::new(self.metadata(), self.rows.clone().uint(HEAD).end())
     }
 
     /// A batch of records that fits into one value, under the seq of its first record.
@@ -337,7 +338,7 @@ mod tests {
         let keys = keys("sess-a");
         assert!(keys.state().contains(&keys.metadata()));
         assert!(keys.state().contains(&keys.head()));
-        assert!(!keys.state().contains(&keys.batch(Seq::ZERO)));
+        assert!(!keys.state().contains(&keys.batch(seq(i64::MAX))));
     }
 
     #[test]

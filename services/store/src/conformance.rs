@@ -40,7 +40,8 @@ macro_rules! conformance_tests {
                 empty_range_is_an_empty_page, prefix_range_holds_exactly_the_prefix, binary_keys_keep_byte_order;
             presumptions: true_presumption_commits, false_presumption_conflicts, presumed_absence_holds,
                 presumed_absence_fails_on_a_value, presumption_that_became_false_conflicts,
-                read_only_presumption_is_checked, presumption_on_an_own_write_is_checked;
+                read_only_presumption_is_checked, presumption_on_an_own_write_is_checked, presumed_value_is_replaced,
+                replacement_needs_every_read;
             versionstamps: versionstamps_ascend_with_commits, a_stamped_key_holds_the_stamp_answered,
                 stamped_keys_of_one_commit_share_its_stamp;
             watches: a_later_commit_fires_a_watch, an_own_write_does_not_fire_a_watch,

@@ -58,7 +58,7 @@ impl Shared {
         }
         state.version += 1;
         let stamp = commit.writes.has_versionstamps().then(|| Versionstamp::new(state.version, 0));
-        let Ok(()) = commit.writes.apply(Arc::make_mut(&mut state.rows), stamp);
+        let Ok(()) = commit.writes.apply(Arc::make_mut(&mut state.rows), stamp, None);
         Ok(stamp)
     }
 }

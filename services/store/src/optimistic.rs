@@ -51,6 +51,22 @@ pub(crate) struct Commit {
     pub(crate) bytes: usize,
 }
 
+/// A write to a key of which the transaction presumes what it holds. An engine can check and write in one step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Swap<'c> {
+    pub(crate) key: &'c Bytes,
+    pub(crate) from: &'c Bytes,
+    pub(crate) to: &'c Bytes,
+}
+
+impl Commit {
+    /// The swap that this commit contains, if it presumes no more than that.
+    pub(crate) fn swap(&self) -> Option<Swap<'_>> {
+        let (key, from) = self.reads.only_presumption()?;
+        Some(Swap { key, from, to: self.writes.replacement(key)? })
+    }
+}
+
 /// A transaction on `B`.
 pub(crate) struct Optimistic<B: Backend> {
     backend: Arc<B>,

@@ -40,9 +40,22 @@ impl Reads {
         std::mem::take(&mut self.presumed).into_iter().map(|point| (point.key, point.value))
     }
 
-    /// Whether every read would answer the same on `tree`.
+    /// The one key that something is presumed of, and the value that it is presumed to have.
+    pub(crate) fn only_presumption(&self) -> Option<(&Bytes, &Bytes)> {
+        match &self.presumed[..] {
+            [Point { key, value: Some(value) }] => Some((key, value)),
+            _ => None,
+        }
+    }
+
+    /// Whether every read would answer the same on `tree`, and all that is presumed is so.
     pub(crate) fn hold_in<T: Tree>(&self, tree: &T) -> Result<bool, T::Error> {
-        Ok(hold(&self.presumed, tree)? && hold(&self.points, tree)? && self.ranges_hold_in(tree)?)
+        Ok(hold(&self.presumed, tree)? && self.answers_hold_in(tree)?)
+    }
+
+    /// Whether every read would answer the same on `tree`.
+    pub(crate) fn answers_hold_in<T: Tree>(&self, tree: &T) -> Result<bool, T::Error> {
+        Ok(hold(&self.points, tree)? && self.ranges_hold_in(tree)?)
     }
 
     fn ranges_hold_in<T: Tree>(&self, tree: &T) -> Result<bool, T::Error> {

@@ -118,12 +118,25 @@ impl Writes {
         rows.into_iter().map(|(key, value)| KeyValue { key, value }).collect()
     }
 
-    /// Applies the writes to `tree`.
-    pub(crate) fn apply<T: TreeMut>(&self, tree: &mut T, stamp: Option<Versionstamp>) -> Result<(), T::Error> {
+    /// The value that `key` is set to, where that is all that happens to it.
+    pub(crate) fn replacement(&self, key: &[u8]) -> Option<&Bytes> {
+        match self.keys.get(key) {
+            Some(Write::Value(value)) if !self.is_cleared(key) => value.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Applies the writes to `tree`, but for the one to the key `done`.
+    pub(crate) fn apply<T: TreeMut>(
+        &self,
+        tree: &mut T,
+        stamp: Option<Versionstamp>,
+        done: Option<&Bytes>,
+    ) -> Result<(), T::Error> {
         for (begin, end) in &self.cleared {
             tree.remove_range(&KeyRange { begin: begin.clone(), end: end.clone() })?;
         }
-        for (key, write) in &self.keys {
+        for (key, write) in self.keys.iter().filter(|(key, _)| Some(*key) != done) {
             let value = match write {
                 Write::Value(value) => value.clone(),
                 Write::Atomic(_) => write.value_over(tree.get(key)?.as_deref()),

@@ -94,11 +94,16 @@ fn begin(turn: &Turn, table: &Table) -> Result<(), GroupError> {
 }
 
 fn judge(table: &mut Table, commit: &Commit, stamps: &mut Stamps) -> rusqlite::Result<Outcome> {
-    if !commit.reads.hold_in(table)? {
+    let swap = commit.swap();
+    let holds = match swap {
+        Some(swap) => commit.reads.answers_hold_in(table)? && table.swap(swap)?,
+        None => commit.reads.hold_in(table)?,
+    };
+    if !holds {
         return Ok(Outcome::Conflict);
     }
     let stamp = if commit.writes.has_versionstamps() { Some(stamps.next(table)?) } else { None };
-    commit.writes.apply(table, stamp)?;
+    commit.writes.apply(table, stamp, swap.map(|swap| swap.key))?;
     Ok(Outcome::Committed(stamp))
 }
 

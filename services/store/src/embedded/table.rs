@@ -5,6 +5,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension, Row, params};
 
+use crate::optimistic::Swap;
 use crate::range::PageBuilder;
 use crate::tree::{Tree, TreeMut};
 use crate::{KeyRange, KeyValue, Page, RangeRead};
@@ -14,6 +15,7 @@ const SCAN: &str = "SELECT key, value FROM entries WHERE key >= ?1 AND key < ?2 
 const SCAN_BACK: &str = "SELECT key, value FROM entries WHERE key >= ?1 AND key < ?2 ORDER BY key DESC LIMIT ?3";
 const PUT: &str =
     "INSERT INTO entries (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+const SWAP: &str = "UPDATE entries SET value = ?3 WHERE key = ?1 AND value = ?2";
 const GET_LARGE: &str = "SELECT value FROM large WHERE id = ?1";
 const PUT_LARGE: &str = "INSERT INTO large (value) VALUES (?1)";
 const REMOVE: &str = "DELETE FROM entries WHERE key = ?1";
@@ -116,6 +118,17 @@ impl Table {
         }
     }
 
+    /// Writes if the key has the value that the swap replaces, and says whether it did.
+    pub(super) fn swap(&mut self, swap: Swap<'_>) -> rusqlite::Result<bool> {
+        let Swap { key, from, to } = swap;
+        if is_large(key, from) || is_large(key, to) {
+            let holds = self.get(key)?.as_ref() == Some(from);
+            return if holds { self.put(key, to).map(|()| true) } else { Ok(false) };
+        }
+        let swapped = self.connection.prepare_cached(SWAP)?.execute(params![&key[..], &from[..], &to[..]])?;
+        Ok(swapped == 1)
+    }
+
     fn put_large(&self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
         let id = self.connection.prepare_cached(PUT_LARGE)?.insert([value])?;
         self.connection.prepare_cached(PUT)?.execute(params![key, id]).map(drop)
@@ -149,7 +162,7 @@ impl Tree for Table {
 
 impl TreeMut for Table {
     fn put(&mut self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
-        if value.len() > SMALL || key.len() + value.len() > SMALL_ROW {
+        if is_large(key, value) {
             return self.put_large(key, value);
         }
         self.connection.prepare_cached(PUT)?.execute(params![key, value]).map(drop)
@@ -162,6 +175,11 @@ impl TreeMut for Table {
     fn remove_range(&mut self, range: &KeyRange) -> rusqlite::Result<()> {
         self.connection.prepare_cached(REMOVE_RANGE)?.execute([&range.begin[..], &range.end[..]]).map(drop)
     }
+}
+
+/// Whether `value` is a row of `large`.
+fn is_large(key: &[u8], value: &[u8]) -> bool {
+    value.len() > SMALL || key.len() + value.len() > SMALL_ROW
 }
 
 fn blob(row: &Row<'_>, column: usize) -> rusqlite::Result<Bytes> {
