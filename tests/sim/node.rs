@@ -154,4 +154,8 @@ impl HarnessDirectory for OneHarness {
             runtime: Arc::new(self.0.clone()),
         })
     }
+
+    fn names(&self) -> Vec<String> {
+        vec![self.default_name().to_owned()]
+    }
 }

@@ -155,6 +155,10 @@ impl HarnessDirectory for Harnesses {
             runtime: Arc::clone(runtime),
         })
     }
+
+    fn names(&self) -> Vec<String> {
+        [IN_PROCESS, OVER_THE_WIRE].map(str::to_owned).into()
+    }
 }
 
 /// Says the same in every turn, whatever came before.

@@ -1,6 +1,7 @@
 //! The operations of a session host, one file each, over the journal and the [ports](crate::ports).
 
 mod admission;
+mod agent;
 mod approve;
 mod cancel;
 mod compute;
@@ -35,6 +36,7 @@ pub use context::CallContext;
 pub use error::{Classified, ErrorClass, HostError, InvalidDecision, InvalidFork};
 pub use limits::TurnLimits;
 
+use crate::agents::AgentCatalog;
 use crate::ports::{HarnessDirectory, ModelProvider, ToolExecutor};
 use context::Bounds;
 use guard::Guards;
@@ -83,6 +85,7 @@ pub struct Host {
     parts: Arc<HostParts>,
     guards: Guards,
     logs: Logs,
+    agents: AgentCatalog,
 }
 
 impl Host {
@@ -92,7 +95,7 @@ impl Host {
         let announcer = Announcer(Arc::clone(&parts.coordinator));
         parts.journal = parts.journal.observed_by(Arc::new(announcer));
         let logs = Logs::new(parts.journal.clone(), parts.history_cache);
-        let host = Self { parts: Arc::new(parts), guards: Guards::default(), logs };
+        let host = Self { parts: Arc::new(parts), guards: Guards::default(), logs, agents: AgentCatalog::default() };
         host.parts.coordinator.serve(PeerDesk::of(&host));
         host
     }

@@ -1,5 +1,6 @@
 //! The turn engine of a session host and the operations built on it. No sockets, no SQL, no keys.
 
+mod agents;
 mod host;
 pub mod log;
 pub mod metrics;
@@ -9,6 +10,7 @@ mod registry;
 mod testing;
 pub mod turn;
 
+pub use agents::{Agent, AgentMethod, AgentType, Schema};
 pub use host::{
     CallContext, Classified, ErrorClass, Host, HostError, HostParts, InvalidDecision, InvalidFork, Powers, TurnLimits,
 };

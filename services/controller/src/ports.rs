@@ -26,6 +26,9 @@ pub trait HarnessDirectory: Send + Sync + 'static {
     /// The harness served under `name` here, if any.
     fn find(&self, name: &str) -> Option<ServedHarness>;
 
+    /// The names under which harnesses are served here, in the order in which they are asked for typed agents.
+    fn names(&self) -> Vec<String>;
+
     /// Learns of a harness that was registered a moment ago and is not found yet.
     ///
     /// # Errors
@@ -37,9 +40,6 @@ pub trait HarnessDirectory: Send + Sync + 'static {
 
 /// The harnesses of this host's own configuration.
 pub trait StaticHarnesses: HarnessDirectory {
-    /// Their names, in order.
-    fn names(&self) -> Vec<String>;
-
     /// Names that this build may use for harnesses of its own, configured or not: no registration may take them.
     fn reserved_names(&self) -> Vec<String>;
 }

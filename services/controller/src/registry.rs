@@ -111,6 +111,13 @@ impl HarnessDirectory for Registry {
         })
     }
 
+    fn names(&self) -> Vec<String> {
+        let mut names = self.parts.statics.names();
+        let registered = self.with_verdicts(Verdicts::loaded);
+        names.extend(registered.into_iter().filter(|name| !self.is_static(name)));
+        names
+    }
+
     async fn learn(&self, name: &str) -> Result<(), JournalError> {
         if let Some(registration) = self.journal().registration(name).await? {
             self.look_at(&registration);

@@ -152,13 +152,13 @@ impl HarnessDirectory for Directory {
     fn find(&self, name: &str) -> Option<ServedHarness> {
         self.harnesses.get(name).cloned()
     }
-}
 
-impl StaticHarnesses for Directory {
     fn names(&self) -> Vec<String> {
         self.harnesses.keys().cloned().collect()
     }
+}
 
+impl StaticHarnesses for Directory {
     fn reserved_names(&self) -> Vec<String> {
         RESERVED_NAMES.map(str::to_owned).into()
     }

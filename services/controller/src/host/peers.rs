@@ -10,6 +10,7 @@ use journal::{ExecutionId, Incarnation, Observer, Seq, SessionState, SessionUid}
 use super::guard::{Guard, Guards};
 use super::live::LiveTurn;
 use super::{Host, HostError, HostParts, cancel};
+use crate::agents::AgentCatalog;
 
 impl Host {
     /// Takes the session's guard, unless an operation runs on the session, here or on the node that owns it.
@@ -55,15 +56,19 @@ pub(super) struct PeerDesk {
     parts: Weak<HostParts>,
     guards: Guards,
     logs: super::logs::Logs,
+    agents: AgentCatalog,
 }
 
 impl PeerDesk {
     pub(super) fn of(host: &Host) -> Arc<Self> {
-        Arc::new(Self { parts: Arc::downgrade(&host.parts), guards: host.guards.clone(), logs: host.logs.clone() })
+        let Host { parts, guards, logs, agents } = host.clone();
+        Arc::new(Self { parts: Arc::downgrade(&parts), guards, logs, agents })
     }
 
     fn host(&self) -> Option<Host> {
-        Some(Host { parts: self.parts.upgrade()?, guards: self.guards.clone(), logs: self.logs.clone() })
+        let Self { parts, guards, logs, agents } = self;
+        let (guards, logs, agents) = (guards.clone(), logs.clone(), agents.clone());
+        Some(Host { parts: parts.upgrade()?, guards, logs, agents })
     }
 }
 

@@ -30,13 +30,13 @@ impl HarnessDirectory for Own {
             runtime: Arc::new(Nowhere),
         })
     }
-}
 
-impl StaticHarnesses for Own {
     fn names(&self) -> Vec<String> {
         Vec::new()
     }
+}
 
+impl StaticHarnesses for Own {
     fn reserved_names(&self) -> Vec<String> {
         vec!["reserved".to_owned()]
     }

@@ -28,6 +28,12 @@ impl Verdicts {
         self.served.get(name).cloned()
     }
 
+    /// The names of the registrations that this host serves.
+    pub(super) fn loaded(&self) -> Vec<String> {
+        let loaded = |served: &ServedHarness| served.source == HarnessSource::Registered(Registered::Loaded);
+        self.served.iter().filter(|(_, served)| loaded(served)).map(|(name, _)| name.clone()).collect()
+    }
+
     /// The static harness `own` of this name, unless another host has registered the name.
     pub(super) fn contest(&self, name: &str, own: ServedHarness) -> ServedHarness {
         let source = if self.contested.contains(name) { HarnessSource::Contested } else { own.source };

@@ -146,6 +146,10 @@ impl HarnessDirectory for Counter {
             runtime: Arc::new(self.0.clone()),
         })
     }
+
+    fn names(&self) -> Vec<String> {
+        vec![self.default_name().to_owned()]
+    }
 }
 
 struct NoModel;

@@ -46,7 +46,7 @@ impl Graph {
 
 impl Shape {
     /// The types that it is made of.
-    pub(super) fn parts(&self) -> Box<dyn Iterator<Item = &Type> + '_> {
+    pub fn parts(&self) -> Box<dyn Iterator<Item = &Type> + '_> {
         match self {
             Self::Record(fields) => Box::new(fields.iter().map(|field| &field.body)),
             Self::Variant(cases) => Box::new(cases.iter().filter_map(|case| case.payload.as_ref())),

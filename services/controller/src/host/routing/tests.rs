@@ -25,6 +25,10 @@ impl HarnessDirectory for Names {
             if name == "memory" { Resumability::RequiresMemorySnapshot } else { Resumability::StatelessReplay };
         Some(ServedHarness { source, descriptor_id: String::new(), resumability, runtime: Arc::new(Nowhere) })
     }
+
+    fn names(&self) -> Vec<String> {
+        ["loaded", "memory", "other", "static"].map(str::to_owned).into()
+    }
 }
 
 struct Nowhere;
