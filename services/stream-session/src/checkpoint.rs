@@ -156,6 +156,8 @@ mod tests {
     #[test]
     fn section_2_what_is_no_checkpoint_is_refused() {
         let code = |text: &str| Checkpoint::read(text.as_bytes()).err().map(|refusal| refusal.code);
+        let bare = Checkpoint { session_token: None, pending: None, ..checkpoint() };
+        assert_eq!(code(&bare.write()), Some(ErrorCode::ValidationError), "neither a session nor a start");
         let written = checkpoint().write();
         let changed = |from: &str, to: &str| {
             assert!(written.contains(from), "{from}");
@@ -169,6 +171,16 @@ mod tests {
         assert_eq!(changed("\"agentType\": \"a\"", "\"agentType\": \"\""), Some(ErrorCode::ValidationError));
         assert_eq!(changed("resumeAttach", "inputStreamEnd"), Some(ErrorCode::MalformedMessage));
         assert_eq!(changed("\"s2\"", "\"s1\""), Some(ErrorCode::MalformedMessage), "the same name twice");
+        assert_eq!(changed("\"s2\"", "\"\""), Some(ErrorCode::ValidationError), "a cursor of no stream");
+        assert_eq!(changed("\"c2\"", "null"), Some(ErrorCode::MalformedMessage));
+        assert_eq!(changed("\"gai1_x\"", "null"), Some(ErrorCode::MalformedMessage), "absent, not null");
+        assert_eq!(changed("\"gai1_x\"", "\"\""), Some(ErrorCode::ValidationError));
+        assert_eq!(changed("\"request\"", "\"message\""), Some(ErrorCode::MalformedMessage));
+        assert_eq!(
+            changed("\"version\": 1\n", "\"version\": 1,\n\"generation\": 1\n"),
+            Some(ErrorCode::MalformedMessage)
+        );
+        assert_eq!(changed("  \"protocolVersion\": 1,\n", ""), Some(ErrorCode::UnsupportedVersion), "both are there");
         let useless = Checkpoint { session_token: None, ..checkpoint() };
         assert_eq!(code(&useless.write()), Some(ErrorCode::ValidationError), "an attach without a session");
         assert_eq!(code("{"), Some(ErrorCode::MalformedMessage));

@@ -415,3 +415,5 @@ fn section_17_a_connection_that_another_takes_over_or_that_is_drained_ends_with_
     drained.on(Event::Draining);
     assert_eq!(drained.closed, Some(1001));
 }
+
+mod rules;

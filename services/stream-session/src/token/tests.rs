@@ -208,3 +208,5 @@ fn step_1_a_token_that_is_too_long_is_not_decoded() {
     assert_eq!(code(8192), ErrorCode::UnsupportedVersion, "a payload of zeros");
     assert_eq!(code(8193), ErrorCode::ResourceExhausted);
 }
+
+mod rules;

@@ -162,3 +162,6 @@ proptest! {
         prop_assert_eq!(Datetime::parse(&datetime.to_string()), Some(datetime));
     }
 }
+
+mod faults;
+mod restrictions;
