@@ -15,6 +15,7 @@ use wire::protobuf::Timestamp;
 use wire::{ContentHash, IdentityRef, ResourceMetadata, Session};
 
 use crate::error::{DeleteError, JournalError, check, refuse};
+use crate::invocations::shut_out;
 use crate::keys::{self, Listed, Listing, SessionKeys};
 use crate::rows::{self, Head, RemovalRow, SessionRow, TombstoneRow};
 use crate::{Journal, Seq, SessionUid};
@@ -80,6 +81,7 @@ impl Burial {
         let tombstone = self.tombstone(&session, &head);
         check("audit record of a deletion", tombstone.encoded_len(), limits::VALUE_BYTES).map_err(refuse)?;
         self.unlist(transaction, &session, &head);
+        shut_out(transaction, &self.keys).await?;
         transaction.clear_range(&self.keys.state());
         transaction.set(&keys::tombstone(uid), &tombstone.encode_to_vec());
         transaction.set(&keys::removal(uid), &RemovalRow { lineage: session.lineage }.encode_to_vec());

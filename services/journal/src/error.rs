@@ -287,6 +287,8 @@ macro_rules! write_outcomes {
     )*};
 }
 
+pub(crate) use {journal_failures, write_outcomes};
+
 journal_failures!(OpenError CreateError AppendError ForkError DeleteError RegisterError RetireError ReserveError ImportError);
 write_outcomes!(CreateError AppendError ForkError DeleteError RegisterError RetireError ReserveError ImportError);
 

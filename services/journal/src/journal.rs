@@ -35,10 +35,14 @@ pub struct Journal {
     observer: Option<Arc<dyn Observer>>,
 }
 
-/// Learns what is appended through one [`Journal`], after it is durable.
+/// Learns what is written through one [`Journal`], after it is durable.
 pub trait Observer: Send + Sync + 'static {
     /// The log of `session` now ends at `last_seq`, or further on. Called before the append returns; must not block.
     fn appended(&self, session: &SessionUid, last_seq: Seq);
+
+    /// Something about the invocations of `session`, or about their streams, has changed. As for
+    /// [`appended`](Self::appended).
+    fn streams_changed(&self, session: &SessionUid);
 }
 
 impl Format {
@@ -83,7 +87,7 @@ impl Journal {
         Ok(Self { store, env, incarnation, observer: None })
     }
 
-    /// The same journal, whose appends are told to `observer`.
+    /// The same journal, whose writes are told to `observer`.
     #[must_use]
     pub fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
         Self { observer: Some(observer), ..self }
@@ -98,6 +102,12 @@ impl Journal {
     pub(crate) fn note_appended(&self, session: &SessionUid, last_seq: Seq) {
         if let Some(observer) = &self.observer {
             observer.appended(session, last_seq);
+        }
+    }
+
+    pub(crate) fn note_streams_changed(&self, session: &SessionUid) {
+        if let Some(observer) = &self.observer {
+            observer.streams_changed(session);
         }
     }
 }

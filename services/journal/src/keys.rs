@@ -1,5 +1,6 @@
 //! Every key of the journal, in one place; `docs/journal-layout.md` has the table.
 
+mod invocations;
 mod tuple;
 
 use bytes::Bytes;
@@ -7,6 +8,8 @@ use store::KeyRange;
 
 use crate::{Seq, SessionUid};
 use tuple::{Tuple, TupleReader};
+
+pub(crate) use invocations::*;
 
 /// First element of every key, so that a store shared with something else is told apart.
 const ROOT: &str = "as";
@@ -23,12 +26,24 @@ const IMPORT: u64 = 7;
 const TOMBSTONE: u64 = 8;
 const REMOVAL: u64 = 9;
 const PIN: u64 = 10;
+const INSTANCE_OF: u64 = 11;
+const ATTEMPT: u64 = 12;
+const HEARTBEAT: u64 = 13;
+const RUN: u64 = 14;
+const HELD: u64 = 15;
+const TOKEN_KEY: u64 = 16;
+const FINISHED: u64 = 17;
 
 /// Rows of a session: the element after its uid. The two that make up its state are neighbours, read as one range. They
 /// come right after the latest batch, so that an append changes one page of a B-tree instead of two.
 const BATCH: u64 = 0;
 const METADATA: u64 = 1;
 const HEAD: u64 = 2;
+const INSTANCE: u64 = 3;
+const RUNNER: u64 = 4;
+const QUEUE: u64 = 5;
+const INVOCATION: u64 = 6;
+const USED: u64 = 7;
 
 fn family(family: u64) -> Tuple {
     Tuple::default().text(ROOT).uint(family)
@@ -161,7 +176,7 @@ pub(crate) fn decode_holder(key: &[u8]) -> Option<SessionUid> {
 
 /// What comes after every family that this version knows.
 pub(crate) fn unknown_families() -> KeyRange {
-    KeyRange::new(family(PIN).end(), Tuple::default().text(ROOT).end())
+    KeyRange::new(family(FINISHED).end(), Tuple::default().text(ROOT).end())
 }
 
 /// The keys of one session.
@@ -382,7 +397,7 @@ mod tests {
             let key = |at| pin(&ancestor, seq(at), &child);
             prop_assert_eq!(decode_pin(&key(left)), Some(seq(left)));
             prop_assert_eq!(decode_pin_child(&key(left)), Some(child.clone()));
-            prop_assert!(!unknown_families().contains(&key(left)) && unknown_families().contains(&family(PIN + 1).key()));
+            prop_assert!(!unknown_families().contains(&key(left)) && unknown_families().contains(&family(FINISHED + 1).key()));
             prop_assert!(pins(&ancestor).contains(&key(left)) && !pins(&child).contains(&key(left)));
             prop_assert_eq!(key(left).cmp(&key(right)), right.cmp(&left));
             prop_assert!(removals().contains(&removal(&child)) && !removals().contains(&tombstone(&child)));

@@ -1,20 +1,36 @@
 //! The values of the journal's rows. All are protobuf, so that a later version can add fields. Of the rows that are
-//! rewritten, head and registration keep the fields that this version does not know.
+//! rewritten, head, registration and those of invocations keep the fields that this version does not know.
 
 mod deletion;
 mod harness;
 mod head;
 mod import;
+mod instance;
+mod invocation;
+mod kept;
+mod node;
 mod session;
+mod stream;
 mod unknown;
 
 use prost::Message;
+use uuid::Uuid;
 
 pub(crate) use deletion::{RemovalRow, TombstoneRow};
 pub(crate) use harness::{HarnessRow, HarnessState, ReservedRow};
 pub(crate) use head::{Head, WriterToken};
 pub(crate) use import::ImportRow;
+pub(crate) use instance::{InstanceOfRow, InstanceRow, QueueEndRow, QueuedRow, RunnerRow};
+pub(crate) use invocation::{
+    AttachmentRow, AttemptOfRow, AttemptRow, EntryRow, OutcomeRow, ProgressRow, ReturnedRow, StartRow,
+};
+pub(crate) use kept::{Kept, Shared};
+pub(crate) use node::{BeatRow, TokenKeyRow};
 pub(crate) use session::{Segment, SessionRow};
+pub(crate) use stream::{
+    BinaryRow, DeliveredRow, FrameRow, FramesRow, ItemKind, StreamCountRow, StreamErrorRow, StreamRow, StreamStateRow,
+    TerminalKind, TerminalRow, WishRow,
+};
 pub(crate) use unknown::unknown_fields;
 
 use crate::error::Corrupt;
@@ -40,4 +56,19 @@ pub(crate) fn decode_hash(what: &'static str, bytes: &[u8]) -> Result<Option<wir
         [] => Ok(None),
         _ => bytes.try_into().map(wire::ContentHash::from_bytes).map(Some).map_err(|_| Corrupt { what }),
     }
+}
+
+/// A UUID as rows hold it.
+pub(crate) fn decode_uuid(what: &'static str, bytes: &[u8]) -> Result<Uuid, Corrupt> {
+    Uuid::from_slice(bytes).map_err(|_| Corrupt { what })
+}
+
+/// A UUID as rows hold it, if there is one.
+pub(crate) fn decode_optional_uuid(what: &'static str, bytes: &[u8]) -> Result<Option<Uuid>, Corrupt> {
+    if bytes.is_empty() { Ok(None) } else { decode_uuid(what, bytes).map(Some) }
+}
+
+/// A digest as rows hold it.
+pub(crate) fn decode_digest(what: &'static str, bytes: &[u8]) -> Result<[u8; 32], Corrupt> {
+    bytes.try_into().map_err(|_| Corrupt { what })
 }

@@ -13,6 +13,7 @@ pub use create::{NewOn, NewSession};
 pub use list::{InvalidPageToken, ListToken, PageRequest, PageSize, SessionPage};
 pub use state::SessionState;
 
+pub(crate) use create::check_harness;
 pub(crate) use pending::Relisted;
 
 use crate::error::{Corrupt, JournalError, TooLarge, check, refuse};

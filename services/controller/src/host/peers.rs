@@ -102,6 +102,10 @@ impl Observer for Announcer {
     fn appended(&self, session: &SessionUid, last_seq: Seq) {
         self.0.tell(session, News::Appended { last_seq });
     }
+
+    fn streams_changed(&self, session: &SessionUid) {
+        self.0.tell(session, News::Streamed);
+    }
 }
 
 #[cfg(test)]

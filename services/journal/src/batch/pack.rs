@@ -7,7 +7,8 @@ use store::{KeyValue, limits};
 use wire::{ContentHash, Event};
 
 use super::{HASH_BYTES, HeaderRow};
-use crate::keys::{Piece, SessionKeys};
+use crate::keys::SessionKeys;
+use crate::pieces::divide;
 use crate::rows::WriterToken;
 use crate::{Fence, Projection, Seq};
 
@@ -57,15 +58,9 @@ impl<'a> Packer<'a> {
     fn close(&mut self, batch: &OpenBatch) {
         let first = batch.first;
         let value = batch.encode(self.fence, self.writer);
-        if value.len() <= limits::VALUE_BYTES {
-            self.rows.push(KeyValue { key: self.keys.batch(first), value });
-            return;
-        }
-        let count = value.len().div_ceil(limits::VALUE_BYTES) as u64;
-        let mut rest = value;
-        for index in 0..count {
-            let value = rest.split_to(rest.len().min(limits::VALUE_BYTES));
-            self.rows.push(KeyValue { key: self.keys.piece(first, Piece { index, count }), value });
+        for (piece, value) in divide(value) {
+            let key = piece.map_or_else(|| self.keys.batch(first), |piece| self.keys.piece(first, piece));
+            self.rows.push(KeyValue { key, value });
         }
     }
 }

@@ -21,6 +21,7 @@ impl Journal {
     pub async fn finish_deletion(&self, uid: &SessionUid) -> Result<(), JournalError> {
         let Some(removal) = self.removal(uid).await? else { return Ok(()) };
         self.remove_records(uid).await?;
+        self.remove_instance(uid).await?;
         for segment in &removal.lineage {
             self.release(uid, segment).await?;
         }

@@ -1,9 +1,12 @@
-//! FoundationDB's tuple encoding of texts and unsigned integers: keys sort as the tuples they encode do, and its tools
-//! can read them.
+//! FoundationDB's tuple encoding of texts, byte strings, unsigned integers and UUIDs: keys sort as the tuples they encode
+//! do, and its tools can read them.
 
 use bytes::Bytes;
+use uuid::Uuid;
 
+const BYTES: u8 = 0x01;
 const TEXT: u8 = 0x02;
+const UUID: u8 = 0x30;
 /// Code of the integer 0; one that needs `n` bytes has this plus `n`.
 const ZERO: u8 = 0x14;
 const LONGEST: u8 = ZERO + 8;
@@ -14,9 +17,18 @@ pub(crate) struct Tuple(Vec<u8>);
 
 impl Tuple {
     /// Appends a text element.
-    pub(crate) fn text(mut self, text: &str) -> Self {
-        self.0.push(TEXT);
-        for &byte in text.as_bytes() {
+    pub(crate) fn text(self, text: &str) -> Self {
+        self.escaped(TEXT, text.as_bytes())
+    }
+
+    /// Appends a byte string.
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Self {
+        self.escaped(BYTES, bytes)
+    }
+
+    fn escaped(mut self, code: u8, bytes: &[u8]) -> Self {
+        self.0.push(code);
+        for &byte in bytes {
             self.0.push(byte);
             if byte == 0 {
                 // A terminator is never followed by 0xff, so an escaped NUL cannot be taken for one.
@@ -32,6 +44,13 @@ impl Tuple {
         let skipped = number.leading_zeros() / 8;
         self.0.push(LONGEST - skipped as u8);
         self.0.extend_from_slice(&number.to_be_bytes()[skipped as usize..]);
+        self
+    }
+
+    /// Appends a UUID.
+    pub(crate) fn uuid(mut self, uuid: Uuid) -> Self {
+        self.0.push(UUID);
+        self.0.extend_from_slice(uuid.as_bytes());
         self
     }
 
@@ -98,6 +117,14 @@ impl<'a> TupleReader<'a> {
         Some(digits.iter().fold(0, |number, &digit| number << 8 | u64::from(digit)))
     }
 
+    /// The next element if it is a UUID.
+    pub(crate) fn uuid(&mut self) -> Option<Uuid> {
+        let (&UUID, rest) = self.0.split_first()? else { return None };
+        let (uuid, rest) = rest.split_first_chunk()?;
+        self.0 = rest;
+        Some(Uuid::from_bytes(*uuid))
+    }
+
     /// Whether every element has been read.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -112,15 +139,22 @@ mod tests {
 
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     enum Element {
+        Bytes(Vec<u8>),
         Text(String),
         Uint(u64),
+        Uuid(u128),
+    }
+
+    fn append(tuple: Tuple, element: &Element) -> Tuple {
+        match element {
+            Element::Bytes(bytes) => tuple.bytes(bytes),
+            Element::Text(text) => tuple.text(text),
+            Element::Uint(number) => tuple.uint(*number),
+            Element::Uuid(number) => tuple.uuid(Uuid::from_u128(*number)),
+        }
     }
 
     fn encode(elements: &[Element]) -> Bytes {
-        let append = |tuple: Tuple, element: &Element| match element {
-            Element::Text(text) => tuple.text(text),
-            Element::Uint(number) => tuple.uint(*number),
-        };
         elements.iter().fold(Tuple::default(), append).key()
     }
 
@@ -128,6 +162,8 @@ mod tests {
         let text = proptest::collection::vec(prop_oneof![Just('\0'), Just('\u{1}'), Just('a'), any::<char>()], 0..5);
         prop_oneof![
             text.prop_map(|chars| Element::Text(chars.into_iter().collect())),
+            proptest::collection::vec(prop_oneof![Just(0), Just(0xff), any::<u8>()], 0..5).prop_map(Element::Bytes),
+            any::<u128>().prop_map(Element::Uuid),
             any::<u64>().prop_map(Element::Uint),
             (0..4_u64).prop_map(Element::Uint),
             (0..64_u32).prop_map(|shift| Element::Uint(1 << shift)),
@@ -151,6 +187,9 @@ mod tests {
                 match element {
                     Element::Text(text) => prop_assert_eq!(reader.text(), Some(text.clone())),
                     Element::Uint(number) => prop_assert_eq!(reader.uint(), Some(*number)),
+                    Element::Uuid(number) => prop_assert_eq!(reader.uuid(), Some(Uuid::from_u128(*number))),
+                    // Stands only where a whole key is looked up.
+                    Element::Bytes(_) => return Ok(()),
                 }
             }
             prop_assert!(reader.is_empty());
@@ -161,14 +200,12 @@ mod tests {
             let _ = TupleReader::new(&bytes).text();
             let _ = TupleReader::new(&bytes).skip_text();
             let _ = TupleReader::new(&bytes).uint();
+            let _ = TupleReader::new(&bytes).uuid();
         }
 
         #[test]
         fn extensions_of_a_tuple_lie_before_its_end(prefix in element(), rest in element()) {
-            let tuple = match &prefix {
-                Element::Text(text) => Tuple::default().text(text),
-                Element::Uint(number) => Tuple::default().uint(*number),
-            };
+            let tuple = append(Tuple::default(), &prefix);
             let longer = encode(&[prefix, rest]);
             prop_assert!(tuple.clone().key() < longer);
             prop_assert!(longer < tuple.end());
@@ -178,6 +215,8 @@ mod tests {
     #[test]
     fn encodings_are_those_of_the_tuple_layer() {
         assert_eq!(Tuple::default().text("a\0b").key()[..], b"\x02a\x00\xffb\x00"[..]);
+        assert_eq!(Tuple::default().bytes(b"a\0b").key()[..], b"\x01a\x00\xffb\x00"[..]);
+        assert_eq!(Tuple::default().uuid(Uuid::from_u128(1)).key()[..], b"\x30\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01"[..]);
         assert_eq!(Tuple::default().uint(0).key()[..], b"\x14"[..]);
         assert_eq!(Tuple::default().uint(255).key()[..], b"\x15\xff"[..]);
         assert_eq!(Tuple::default().uint(256).key()[..], b"\x16\x01\x00"[..]);

@@ -8,7 +8,7 @@ use store::{TransactError, Transaction};
 use wire::{IdentityRef, Origin};
 
 use super::{SessionState, check_size, exists, write_metadata};
-use crate::error::{CreateError, refuse};
+use crate::error::{Corrupt, CreateError, refuse};
 use crate::keys::{self, SessionKeys};
 use crate::registry::check_name;
 use crate::rows::{self, HarnessRow, HarnessState, Head, SessionRow};
@@ -79,7 +79,7 @@ impl Journal {
 }
 
 impl NewSession {
-    fn into_row(self, now: i64) -> SessionRow {
+    pub(crate) fn into_row(self, now: i64) -> SessionRow {
         SessionRow {
             project: self.project,
             name: self.name,
@@ -95,11 +95,12 @@ impl NewSession {
     }
 }
 
-async fn check_harness(
+/// Whether a harness takes new sessions, read so that a change of its registration conflicts.
+pub(crate) async fn check_harness<E: From<CreateError> + From<Corrupt>>(
     transaction: &mut Transaction,
     name: &str,
     source: NewOn,
-) -> Result<(), TransactError<CreateError>> {
+) -> Result<(), TransactError<E>> {
     let Some(value) = transaction.get(&keys::harness(name)).await? else {
         return match source {
             NewOn::Static => Ok(()),

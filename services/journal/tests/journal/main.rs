@@ -7,6 +7,7 @@ mod embedded;
 mod faults;
 mod fork;
 mod import;
+mod invocations;
 mod registry;
 mod sessions;
 mod support;
