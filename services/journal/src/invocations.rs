@@ -47,7 +47,7 @@ pub(crate) use sweep::shut_out;
 pub const MAX_STREAMS: usize = 4096;
 /// Most streams that one value may introduce (C4).
 pub const MAX_NEW_STREAMS: usize = 256;
-/// Most bytes of items in one put that has more than one; a single item may be larger, up to [`MAX_ITEM_BYTES`].
+/// Most bytes of a put that is made in one transaction: of its items, and 1,500 for each change.
 pub const MAX_PUT_BYTES: usize = 4 << 20;
 /// Largest item, in bytes.
 pub const MAX_ITEM_BYTES: usize = 32 << 20;

@@ -68,7 +68,6 @@ impl Journal {
     pub async fn beats(&self) -> Result<Vec<Beat>, JournalError> {
         let beats = self
             .store
-            .background()
             .transact::<_, JournalError, _>(|transaction, _| {
                 async move {
                     let mut beats = read_beats(transaction).await?;

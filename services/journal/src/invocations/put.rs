@@ -23,8 +23,8 @@ use crate::{Corrupt, Journal, TooLarge};
 
 /// How many pieces are written in one transaction.
 const PIECES: usize = 40;
-/// What a change costs beside its item: its share of rows.
-const CHANGE_BYTES: usize = 64;
+/// What a change costs beside its item: rows of a stream that nothing else in the put changes, as a transaction counts them.
+const CHANGE_BYTES: usize = 1_500;
 /// What a stream costs that is introduced, beside its type.
 const STREAM_BYTES: usize = 2_048;
 
@@ -45,7 +45,7 @@ pub(super) trait Change {
     /// The streams that this item introduces in `invocation`.
     fn introduced(&self, invocation: InvocationId) -> Vec<Introduced>;
 
-    /// How many bytes it takes of a transaction, about.
+    /// How many bytes it takes of a transaction, about, beside what every change takes.
     fn cost(&self) -> usize;
 }
 
@@ -70,9 +70,9 @@ struct LargeFrame {
     pieces: Vec<(Option<Piece>, Bytes)>,
 }
 
-/// The cost of a change with an item that introduces streams of these types.
+/// The cost of an item that introduces streams of these types.
 pub(super) fn cost<'e>(item: &FrameItem, elements: impl Iterator<Item = &'e String>) -> usize {
-    CHANGE_BYTES + item.size() + elements.map(|element| STREAM_BYTES + element.len()).sum::<usize>()
+    item.size() + elements.map(|element| STREAM_BYTES + element.len()).sum::<usize>()
 }
 
 /// Divides changes into puts.
@@ -82,7 +82,7 @@ pub(super) fn divide_changes<C: Change>(changes: Vec<C>) -> Result<Vec<Vec<C>>, 
     for change in changes {
         let size = change.item().map_or(0, |(_, item)| item.size());
         check("item", size, MAX_ITEM_BYTES)?;
-        let cost = change.cost();
+        let cost = CHANGE_BYTES + change.cost();
         match puts.last_mut() {
             Some(put) if cost <= room => put.push(change),
             _ => {

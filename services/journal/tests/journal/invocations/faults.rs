@@ -10,21 +10,26 @@ use journal::invocations::{
     Accepted, AttachError, Frame, FrameItem, InputOutcome, Invocation, Lease, LeaseError, Outcome, OutputChange,
     OutputWrite, Owner, Reattach, Run, RunError, StreamId,
 };
-use store::Store;
 use store::fault::{CrashPoint, Fault, FaultPlan};
 use store::memory::Memory;
+use store::{Engine, Store};
 
 use super::support::*;
+#[cfg(feature = "fdb")]
+use crate::support::cluster;
 use crate::support::{open, open_seeded};
 
 const SEEDS: u64 = 10;
 const ITEMS: usize = 300;
+const FAULTS: f64 = 0.3;
 /// Commits of [`short_life`], those that end it included.
 const SHORT_LIFE_COMMITS: u64 = 16;
 
 /// What writers were told was stored, by where: no two were told so of one place.
 #[derive(Default)]
 struct Ledger {
+    /// How many items are enough.
+    wanted: usize,
     acknowledged: RefCell<BTreeMap<u64, String>>,
 }
 
@@ -34,8 +39,8 @@ impl Ledger {
         assert_eq!(before, None, "two writers were told that item {first} is theirs");
     }
 
-    fn len(&self) -> usize {
-        self.acknowledged.borrow().len()
+    fn is_full(&self) -> bool {
+        self.acknowledged.borrow().len() >= self.wanted
     }
 
     async fn check(&self, journal: &Journal, of: &Invocation, stream: StreamId) {
@@ -53,7 +58,7 @@ impl Ledger {
 async fn connections(journal: &Journal, name: u64, of: &Invocation, stream: StreamId, ledger: &Ledger) {
     let mut attempts = u128::from(name) << 64;
     let mut written = 0;
-    while ledger.len() < ITEMS {
+    while !ledger.is_full() {
         attempts += 1;
         let Some(lease) = take_over(journal, of, attempts).await else { continue };
         loop {
@@ -67,7 +72,7 @@ async fn connections(journal: &Journal, name: u64, of: &Invocation, stream: Stre
                 Err(LeaseError::Lost) => break,
                 Err(error) => panic!("{error}"),
             }
-            if ledger.len() >= ITEMS {
+            if ledger.is_full() {
                 return;
             }
         }
@@ -96,20 +101,37 @@ async fn take_over(journal: &Journal, of: &Invocation, id: u128) -> Option<Lease
 #[tokio::test(start_paused = true)]
 async fn what_connections_that_take_an_invocation_from_each_other_are_told_is_true() {
     for seed in 0..SEEDS {
-        let engine = Memory::default();
-        let clean = open(engine.clone()).await;
-        let (invocation, _, _, stream) = started(&clean).await;
-        let faulty = open_seeded(Fault::new(engine, FaultPlan::mixed(seed, 0.3)), seed).await;
-        let ledger = Ledger::default();
-        join_all((1..=4).map(|name| connections(&faulty, name, &invocation, stream, &ledger))).await;
-        ledger.check(&clean, &invocation, stream).await;
+        contend_for_attachment(Memory::default(), FaultPlan::mixed(seed, FAULTS), ITEMS).await;
     }
+}
+
+/// On a real cluster, on which commits conflict and take their time: a third of all outcomes is not told.
+#[cfg(feature = "fdb")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_connections_and_runners_are_told_is_true_on_foundationdb() {
+    let plan = FaultPlan { unknown_committed: FAULTS / 2.0, unknown_lost: FAULTS / 2.0, ..FaultPlan::none(1) };
+    if let Some(engine) = cluster().await {
+        contend_for_attachment(engine, plan, ITEMS / 5).await;
+    }
+    if let Some(engine) = cluster().await {
+        contend_for_run(engine, plan, ITEMS / 5).await;
+    }
+}
+
+async fn contend_for_attachment(engine: impl Engine + Clone, plan: FaultPlan, items: usize) {
+    let clean = open(engine.clone()).await;
+    let (invocation, _, _, stream) = started(&clean).await;
+    let seed = plan.seed;
+    let faulty = open_seeded(Fault::new(engine, plan), seed).await;
+    let ledger = Ledger { wanted: items, ..Ledger::default() };
+    join_all((1..=4).map(|name| connections(&faulty, name, &invocation, stream, &ledger))).await;
+    ledger.check(&clean, &invocation, stream).await;
 }
 
 /// Claims the run again and again, and writes until it loses it.
 async fn runners(journal: &Journal, name: u64, of: &Invocation, stream: StreamId, ledger: &Ledger) {
     let mut written = 0;
-    while ledger.len() < ITEMS {
+    while !ledger.is_full() {
         let run = journal.claim_run(&of.session).await.unwrap().unwrap();
         loop {
             let next = progress(journal, of, stream).await.next;
@@ -121,7 +143,7 @@ async fn runners(journal: &Journal, name: u64, of: &Invocation, stream: StreamId
                 Err(RunError::Lost) => break,
                 Err(error) => panic!("{error}"),
             }
-            if ledger.len() >= ITEMS {
+            if ledger.is_full() {
                 return;
             }
         }
@@ -131,15 +153,19 @@ async fn runners(journal: &Journal, name: u64, of: &Invocation, stream: StreamId
 #[tokio::test(start_paused = true)]
 async fn what_runners_that_take_an_instance_from_each_other_are_told_is_true() {
     for seed in 0..SEEDS {
-        let engine = Memory::default();
-        let clean = open_seeded(engine.clone(), 7).await;
-        let (invocation, _, run, _, stream) = returned(&clean).await;
-        clean.release_run(&run).await.unwrap();
-        let faulty = open_seeded(Fault::new(engine, FaultPlan::mixed(seed, 0.3)), seed).await;
-        let ledger = Ledger::default();
-        join_all((1..=3).map(|name| runners(&faulty, name, &invocation, stream, &ledger))).await;
-        ledger.check(&clean, &invocation, stream).await;
+        contend_for_run(Memory::default(), FaultPlan::mixed(seed, FAULTS), ITEMS).await;
     }
+}
+
+async fn contend_for_run(engine: impl Engine + Clone, plan: FaultPlan, items: usize) {
+    let clean = open_seeded(engine.clone(), 1_000).await;
+    let (invocation, _, run, _, stream) = returned(&clean).await;
+    clean.release_run(&run).await.unwrap();
+    let seed = plan.seed;
+    let faulty = open_seeded(Fault::new(engine, plan), seed).await;
+    let ledger = Ledger { wanted: items, ..Ledger::default() };
+    join_all((1..=3).map(|name| runners(&faulty, name, &invocation, stream, &ledger))).await;
+    ledger.check(&clean, &invocation, stream).await;
 }
 
 /// How far a life came.

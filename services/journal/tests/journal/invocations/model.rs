@@ -7,10 +7,13 @@ use journal::invocations::{
     Accepted, Frame, FrameItem, InputChange, InputOutcome, InputWrite, Invocation, Lease, LeaseError, Outcome,
     OutputFault, Reattach, Rule, Run, RunError, StreamId, Terminal,
 };
+use store::Engine;
 use store::fault::{Fault, FaultPlan};
 use store::memory::Memory;
 
 use super::support::*;
+#[cfg(feature = "fdb")]
+use crate::support::cluster;
 use crate::support::open_seeded;
 
 const SEEDS: u64 = 12;
@@ -240,29 +243,43 @@ impl World<'_> {
 #[tokio::test(start_paused = true)]
 async fn whoever_is_alone_gets_the_answers_of_the_model() {
     for seed in 0..SEEDS {
-        let faulty = Fault::new(Memory::default(), FaultPlan { delay: 0.0, ..FaultPlan::mixed(seed, FAULTS) });
-        let journal = open_seeded(faulty.clone(), seed).await;
-        let (invocation, lease, run, from, to) = returned(&journal).await;
-        let mut world = World {
-            journal: &journal,
-            choices: Env::seeded(seed + 1_000),
-            invocation,
-            lease,
-            old_leases: Vec::new(),
-            generation: 1,
-            attempts: 1,
-            run,
-            old_runs: Vec::new(),
-            input: (from, Model::default()),
-            output: (to, Model::default()),
-        };
-        for _ in 0..STEPS {
-            world.step().await;
-        }
-        world.check(&journal).await;
-        finish(&journal, &world.run, &world.invocation).await;
-        let read = journal.invocation(&world.invocation.session, world.invocation.id).await.unwrap().unwrap();
-        assert_eq!(read.outcome, Some(Outcome::Success));
-        assert!(faulty.faults() > STEPS as u64 / 10);
+        follow_model(Memory::default(), FaultPlan { delay: 0.0, ..FaultPlan::mixed(seed, FAULTS) }, STEPS).await;
     }
+}
+
+/// On a real cluster, whose limits are its own.
+#[cfg(feature = "fdb")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_alone_gets_the_answers_of_the_model_on_foundationdb() {
+    let Some(engine) = cluster().await else { return };
+    let plan = FaultPlan { unknown_committed: FAULTS / 2.0, unknown_lost: FAULTS / 2.0, ..FaultPlan::none(1) };
+    follow_model(engine, plan, STEPS).await;
+}
+
+async fn follow_model(engine: impl Engine + Clone, plan: FaultPlan, steps: usize) {
+    let seed = plan.seed;
+    let faulty = Fault::new(engine, plan);
+    let journal = open_seeded(faulty.clone(), seed).await;
+    let (invocation, lease, run, from, to) = returned(&journal).await;
+    let mut world = World {
+        journal: &journal,
+        choices: Env::seeded(seed + 1_000),
+        invocation,
+        lease,
+        old_leases: Vec::new(),
+        generation: 1,
+        attempts: 1,
+        run,
+        old_runs: Vec::new(),
+        input: (from, Model::default()),
+        output: (to, Model::default()),
+    };
+    for _ in 0..steps {
+        world.step().await;
+    }
+    world.check(&journal).await;
+    finish(&journal, &world.run, &world.invocation).await;
+    let read = journal.invocation(&world.invocation.session, world.invocation.id).await.unwrap().unwrap();
+    assert_eq!(read.outcome, Some(Outcome::Success));
+    assert!(faulty.faults() > steps as u64 / 10);
 }
