@@ -13,6 +13,7 @@ use stream_session::graph::Graph;
 use uuid::Uuid;
 
 pub(crate) use catalog::{AgentCatalog, Found};
+pub(crate) use read::{UnusableGraph, graph, has_streams};
 
 /// A method that can be invoked, of the agent type that has it.
 #[derive(Clone, Debug)]

@@ -10,9 +10,11 @@ mod create;
 mod delete;
 mod driver;
 mod error;
+mod exchange;
 mod exec;
 mod fork;
 mod guard;
+mod invocations;
 mod limits;
 mod live;
 mod logs;
@@ -40,6 +42,7 @@ use crate::agents::AgentCatalog;
 use crate::ports::{HarnessDirectory, ModelProvider, ToolExecutor};
 use context::Bounds;
 use guard::Guards;
+use invocations::Drives;
 use logs::Logs;
 use peers::{Announcer, PeerDesk};
 
@@ -86,6 +89,7 @@ pub struct Host {
     guards: Guards,
     logs: Logs,
     agents: AgentCatalog,
+    drives: Drives,
 }
 
 impl Host {
@@ -95,7 +99,8 @@ impl Host {
         let announcer = Announcer(Arc::clone(&parts.coordinator));
         parts.journal = parts.journal.observed_by(Arc::new(announcer));
         let logs = Logs::new(parts.journal.clone(), parts.history_cache);
-        let host = Self { parts: Arc::new(parts), guards: Guards::default(), logs, agents: AgentCatalog::default() };
+        let (guards, agents, drives) = (Guards::default(), AgentCatalog::default(), Drives::default());
+        let host = Self { parts: Arc::new(parts), guards, logs, agents, drives };
         host.parts.coordinator.serve(PeerDesk::of(&host));
         host
     }
@@ -106,7 +111,9 @@ impl Host {
         self.logs.bytes()
     }
 
-    fn journal(&self) -> &Journal {
+    /// The journal, as this host uses it: what is written through it is told to whoever follows.
+    #[must_use]
+    pub fn journal(&self) -> &Journal {
         &self.parts.journal
     }
 

@@ -2,6 +2,7 @@
 
 mod agents;
 mod host;
+mod invocation;
 pub mod log;
 pub mod metrics;
 pub mod ports;

@@ -17,6 +17,7 @@ mod legacy;
 mod recorded;
 mod replay;
 mod resume;
+mod stage;
 mod suspended;
 
 use std::collections::{BTreeSet, HashMap};
@@ -31,6 +32,7 @@ pub use evidence::{Decision, Gate};
 pub use exec::ExecPlan;
 pub use recorded::{RecordedTurn, TurnSpan};
 pub use resume::{ResumePlan, ResumeStep};
+pub use stage::Stage;
 
 use execution::Execution;
 use legacy::Legacy;

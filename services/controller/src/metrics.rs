@@ -25,6 +25,9 @@ pub(crate) struct Metrics {
     connect_failures: Counter,
     /// Looks for new registrations that failed.
     pub(crate) registry_refresh_failures: Counter,
+    invocations: Counters<1>,
+    invocations_running: Gauge,
+    takeovers: Counter,
 }
 
 /// How a run of a turn ended.
@@ -44,6 +47,9 @@ pub(crate) enum TurnOutcome<'a> {
 pub(crate) struct LiveTurn {
     begun: Instant,
 }
+
+/// An invocation that this node runs.
+pub(crate) struct RunningInvocation(());
 
 /// Calls out of turns.
 pub(crate) struct Effects {
@@ -82,6 +88,17 @@ pub fn register(registry: &mut Registry) {
         "Looks for harnesses registered through other nodes that failed",
         metrics.registry_refresh_failures.clone(),
     );
+    registry.register("invocations", "Invocations that this node brought to their end", metrics.invocations.clone());
+    registry.register(
+        "invocations_running",
+        "Invocations that this node runs: the first ones of the queues that it drives",
+        metrics.invocations_running.clone(),
+    );
+    registry.register(
+        "instance_takeovers",
+        "Instances with invocations in their queues that this node took over from dead ones",
+        metrics.takeovers.clone(),
+    );
 }
 
 impl Metrics {
@@ -95,6 +112,9 @@ impl Metrics {
             describe_failures: Counters::default(),
             connect_failures: Counter::default(),
             registry_refresh_failures: Counter::default(),
+            invocations: Counters::default(),
+            invocations_running: Gauge::default(),
+            takeovers: Counter::default(),
         };
         let lost = [LostWriter::Conflict, LostWriter::Fenced, LostWriter::Unknown].map(TurnOutcome::Lost);
         for outcome in [TurnOutcome::Completed, TurnOutcome::Parked, TurnOutcome::Canceled].into_iter().chain(lost) {
@@ -107,6 +127,7 @@ impl Metrics {
             }
         }
         begin_at_zero(&metrics.describe_failures, "reason", ["unavailable", "refused", "runtime", "late"]);
+        begin_at_zero(&metrics.invocations, "outcome", ["success", "failure"]);
         metrics
     }
 
@@ -114,6 +135,17 @@ impl Metrics {
     pub(crate) fn turn_begins(&self) -> LiveTurn {
         self.turns_live.inc();
         LiveTurn { begun: Instant::now() }
+    }
+
+    /// Notes that an invocation runs.
+    pub(crate) fn invocation_begins(&self) -> RunningInvocation {
+        self.invocations_running.inc();
+        RunningInvocation(())
+    }
+
+    /// Counts instances that were taken over from a dead node.
+    pub(crate) fn taken_over(&self, instances: usize) {
+        self.takeovers.inc_by(instances as u64);
     }
 
     /// Counts a harness that could not be asked what it is; `None`: not in time.
@@ -144,6 +176,20 @@ impl LiveTurn {
 impl Drop for LiveTurn {
     fn drop(&mut self) {
         METRICS.turns_live.dec();
+    }
+}
+
+impl RunningInvocation {
+    /// Counts it as over.
+    pub(crate) fn finished(self, success: bool) {
+        let outcome = if success { "success" } else { "failure" };
+        METRICS.invocations.get_or_create(&[("outcome", outcome)]).inc();
+    }
+}
+
+impl Drop for RunningInvocation {
+    fn drop(&mut self) {
+        METRICS.invocations_running.dec();
     }
 }
 

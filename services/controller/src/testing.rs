@@ -1,5 +1,7 @@
 //! Scripted journals, harnesses and outside worlds for the tests of the engine.
 
+pub(crate) mod agents;
+pub(crate) mod client;
 pub(crate) mod events;
 pub(crate) mod host;
 pub(crate) mod runtime;

@@ -266,6 +266,7 @@ impl Turn {
 fn unexpected(outcome: Input) -> TurnFailure {
     match outcome {
         Input::HarnessFailed(text) => TurnFailure::Harness(text),
+        Input::Failed(failure) => failure,
         Input::Exceeded(excess) => TurnFailure::Exceeded(excess),
         Input::Interrupted(interruption) => TurnFailure::Interrupted(interruption),
         _ => TurnFailure::OutOfStep,

@@ -5,6 +5,7 @@ mod datetime;
 mod read;
 mod restrict;
 mod scalar;
+mod streams;
 mod write;
 
 use uuid::Uuid;

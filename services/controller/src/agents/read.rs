@@ -43,7 +43,7 @@ pub(super) fn agent_type(origin: &Origin<'_>, described: &wire::AgentType) -> Re
         return Err(IllDescribed::Nameless);
     }
     let constructor = record("the constructor", &described.constructor_schema)?;
-    if has_streams(&constructor.graph) {
+    if has_streams(&constructor.graph, constructor.graph.root()) {
         return Err(IllDescribed::Stream("the constructor".to_owned()));
     }
     Ok(AgentType {
@@ -109,10 +109,10 @@ fn schema(of: &str, text: &str) -> Result<Schema, IllDescribed> {
     Ok(Schema { graph, text })
 }
 
-/// Whether a value of the graph can hold a stream.
-fn has_streams(graph: &Graph) -> bool {
+/// Whether a value of a type of the graph can hold a stream.
+pub(crate) fn has_streams(graph: &Graph, of: &Type) -> bool {
     let mut seen = HashSet::new();
-    let mut waiting: Vec<&Type> = vec![graph.root()];
+    let mut waiting = vec![of];
     while let Some(of) = waiting.pop() {
         match &of.shape {
             Shape::Stream(_) => return true,

@@ -13,6 +13,7 @@ use wire::event::Body;
 use wire::{Cancel, Event, EventKind, LogRecord, ModelCall, ToolCall, ToolResult};
 
 use super::context::Bounds;
+use super::exchange::Exchange;
 use super::limits::{LimitedConnection, TurnLimits};
 use super::updates::{Deltas, Updates};
 use crate::metrics::METRICS;
@@ -44,6 +45,8 @@ pub(super) struct Driver<'a> {
     pub(super) execution: ExecutionId,
     pub(super) writer: &'a mut Writer,
     pub(super) updates: &'a mut Updates,
+    /// The streams, if the turn is an invocation.
+    pub(super) exchange: Option<Box<Exchange>>,
     /// Everything the turn appends, in order.
     pub(super) appended: &'a mut Vec<LogRecord>,
 }
@@ -89,8 +92,12 @@ impl Driver<'_> {
         }
     }
 
-    async fn read(&self, connection: &mut LimitedConnection) -> Input {
-        let input = connection.next(self.env).await;
+    async fn read(&mut self, connection: &mut LimitedConnection) -> Input {
+        let input = match &mut self.exchange {
+            // Apart, so that other turns need not be as large.
+            Some(exchange) => Box::pin(exchange.next(connection, self.env)).await,
+            None => connection.next(self.env).await,
+        };
         if matches!(input, Input::Closed) {
             // Taken as success, since harnesses rely on it; their authors should still learn of it.
             tracing::info!(session = %self.session, execution = %self.execution, "harness closed its stream without END");
@@ -98,27 +105,39 @@ impl Driver<'_> {
         input
     }
 
-    async fn read_parked(&self, connection: &mut LimitedConnection) -> Input {
-        tokio::time::timeout(PARK_TIMEOUT, connection.next(self.env))
+    async fn read_parked(&mut self, connection: &mut LimitedConnection) -> Input {
+        tokio::time::timeout(PARK_TIMEOUT, self.next_parked(connection))
             .await
             .unwrap_or_else(|_elapsed| Input::HarnessFailed("it did not park in time".into()))
     }
 
+    /// What an invocation was about to stream it will stream again.
+    async fn next_parked(&mut self, connection: &mut LimitedConnection) -> Input {
+        loop {
+            let input = connection.next(self.env).await;
+            let streams = matches!(&input, Input::Event { event, .. } if event.kind() == EventKind::EventStream);
+            if self.exchange.is_none() || !streams {
+                return input;
+            }
+        }
+    }
+
     /// A harness that does not stop in time is cut off when its connection is dropped, as one that has failed is.
-    async fn stop(&self, connection: &mut LimitedConnection) -> Input {
+    async fn stop(&mut self, connection: &mut LimitedConnection) -> Input {
+        let bounds = self.bounds;
         tokio::select! {
             biased;
             stopped = tokio::time::timeout(STOP_TIMEOUT, self.cooperative_stop(connection)) => {
                 let in_time = stopped.is_ok();
                 tracing::info!(session = %self.session, execution = %self.execution, in_time, "turn is canceled");
             }
-            () = self.bounds.draining() => {}
+            () = bounds.draining() => {}
         }
         Input::Stopped
     }
 
     /// Tells the harness to stop and reads, unheeded, what it says until it has.
-    async fn cooperative_stop(&self, connection: &mut LimitedConnection) {
+    async fn cooperative_stop(&mut self, connection: &mut LimitedConnection) {
         let cancel = Cancel { reason: self.bounds.stop_order().reason().to_owned() };
         let mut heard = connection.send(HostFrame::Cancel(cancel)).await;
         let has_stopped = |heard: &Input| match heard {
@@ -161,7 +180,7 @@ impl Driver<'_> {
         }
     }
 
-    async fn call_tool(&self, call: &ToolCall) -> Input {
+    async fn call_tool(&mut self, call: &ToolCall) -> Input {
         let outcome = match self.tools {
             None => Err(ToolError::NotConfigured),
             Some(tools) => tools.execute(&self.session, call).await,

@@ -147,7 +147,8 @@ impl Host {
         let turn = Turn::live(execution, resumability);
         let runtime = &*route.harness.runtime;
         let channel = admitted.channel;
-        let ready = ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, writer, appended };
+        let exchange = None;
+        let ready = ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, writer, exchange, appended };
         self.run_turn(ready, updates).await
     }
 }
@@ -175,7 +176,7 @@ fn chosen_id(request: &ExecRequest) -> Result<Option<ExecutionId>, HostError> {
 }
 
 /// EXECUTION_START and the INPUTs (execution.md §4.2).
-fn opening(turn: &TurnStart, harness: String, harness_version: String) -> Vec<Event> {
+pub(super) fn opening(turn: &TurnStart, harness: String, harness_version: String) -> Vec<Event> {
     let event = |kind, body| Event::new(kind, body).of_execution(turn.execution.as_str());
     let start = ExecutionStart {
         config: turn.config.clone(),

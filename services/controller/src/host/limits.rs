@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use env::Env;
-use tokio::time::timeout;
-use wire::Event;
+use tokio::time::{Instant, timeout, timeout_at};
+use wire::{Event, EventKind};
 
 use crate::ports::{HarnessConnection, HarnessFailure, HostFrame};
 use crate::turn::{Excess, Input};
@@ -44,17 +44,34 @@ impl LimitedConnection {
 
     /// Reads the next event; `env` mints the id that goes with it.
     pub(super) async fn next(&mut self, env: &Env) -> Input {
-        let idle = self.limits.idle_timeout;
-        match timeout(idle, self.connection.next()).await {
+        self.next_until(env, Some(Instant::now() + self.limits.idle_timeout)).await
+    }
+
+    /// Reads the next event, which may come until then, or whenever it likes. Cancel safe.
+    pub(super) async fn next_until(&mut self, env: &Env, deadline: Option<Instant>) -> Input {
+        let heard = match deadline {
+            Some(deadline) => timeout_at(deadline, self.connection.next()).await,
+            None => Ok(self.connection.next().await),
+        };
+        match heard {
             Ok(Ok(Some(event))) => self.admit(event, env),
             Ok(Ok(None)) => Input::Closed,
             Ok(Err(failure)) => failure.into(),
-            Err(_elapsed) => Input::Exceeded(Excess::Silent(idle)),
+            Err(_elapsed) => Input::Exceeded(Excess::Silent(self.limits.idle_timeout)),
         }
     }
 
+    /// How long the harness may be silent.
+    pub(super) fn patience(&self) -> Duration {
+        self.limits.idle_timeout
+    }
+
+    /// What an invocation streams is bounded by credit, and does not count.
     fn admit(&mut self, event: Event, env: &Env) -> Input {
         let most = self.limits.max_events;
+        if event.kind() == EventKind::EventStream {
+            return Input::Event { event, fresh_id: String::new() };
+        }
         if self.events == most {
             return Input::Exceeded(Excess::Events(most));
         }
@@ -74,7 +91,6 @@ mod tests {
     use std::future::pending;
 
     use async_trait::async_trait;
-    use tokio::time::Instant;
     use wire::Cancel;
 
     use super::*;

@@ -8,6 +8,7 @@ use cluster::{Coordinator, News, Peer, Question};
 use journal::{ExecutionId, Incarnation, Observer, Seq, SessionState, SessionUid};
 
 use super::guard::{Guard, Guards};
+use super::invocations::Drives;
 use super::live::LiveTurn;
 use super::{Host, HostError, HostParts, cancel};
 use crate::agents::AgentCatalog;
@@ -57,18 +58,20 @@ pub(super) struct PeerDesk {
     guards: Guards,
     logs: super::logs::Logs,
     agents: AgentCatalog,
+    drives: Drives,
 }
 
 impl PeerDesk {
     pub(super) fn of(host: &Host) -> Arc<Self> {
-        let Host { parts, guards, logs, agents } = host.clone();
-        Arc::new(Self { parts: Arc::downgrade(&parts), guards, logs, agents })
+        let Host { parts, guards, logs, agents, drives } = host.clone();
+        Arc::new(Self { parts: Arc::downgrade(&parts), guards, logs, agents, drives })
     }
 
     fn host(&self) -> Option<Host> {
-        let Self { parts, guards, logs, agents } = self;
-        let (guards, logs, agents) = (guards.clone(), logs.clone(), agents.clone());
-        Some(Host { parts: parts.upgrade()?, guards, logs, agents })
+        let parts = self.parts.upgrade()?;
+        let Self { guards, logs, agents, drives, .. } = self;
+        let (guards, logs, agents, drives) = (guards.clone(), logs.clone(), agents.clone(), drives.clone());
+        Some(Host { parts, guards, logs, agents, drives })
     }
 }
 

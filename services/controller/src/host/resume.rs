@@ -7,12 +7,14 @@ use wire::{ApprovalRequest, Event, EventKind, ExecRequest, History, ResumeReques
 use super::admission::{Admitted, admit, resumability};
 use super::compute::{Standing, resume_event};
 use super::context::Bounds;
+use super::exchange::Exchange;
 use super::guard::Guard;
 use super::logs::SessionLog;
 use super::routing::{Route, refuse_pinned, refuse_stateless, resolve_recorded, route};
-use super::run::ReadyTurn;
+use super::run::{Ended, ReadyTurn};
 use super::updates::Updates;
 use super::{CallContext, Host, HostError};
+use crate::invocation::is_invocation;
 use crate::log::{ResumeStep, TurnSpan};
 use crate::ports::TurnStart;
 use crate::turn::Turn;
@@ -84,8 +86,12 @@ impl Host {
             ResumeStep::Run(span) => {
                 let admitted = admit(&route, &standing, bounds).await?;
                 check_version(&plan.harness_version, &admitted.descriptor.version)?;
-                let run = RecordedRun { state, guard, history, span, route: &route, standing, admitted };
-                self.run_recorded(run, (call, bounds), updates).await
+                if span.execution().is_some_and(is_invocation) {
+                    // Whoever drives its queue resumes it.
+                    return Err(HostError::Busy);
+                }
+                let run = RecordedRun { state, guard, history, span, route: &route, standing, admitted, invoked: None };
+                self.run_recorded(run, (call, bounds), updates).await.map(drop)
             }
         }
     }
@@ -105,13 +111,15 @@ impl Host {
         Ok(route)
     }
 
-    async fn run_recorded(
+    /// Runs a recorded turn again, and beyond what is recorded.
+    pub(super) async fn run_recorded(
         &self,
         run: RecordedRun<'_>,
         (call, bounds): (&CallContext, &Bounds),
         updates: &mut Updates,
-    ) -> Result<(), HostError> {
-        let RecordedRun { state, guard, history, span, route, standing, admitted } = run;
+    ) -> Result<Ended, HostError> {
+        let RecordedRun { state, guard, history, span, route, standing, admitted, invoked } = run;
+        let (exchange, invocation) = invoked.unzip();
         let uid = state.uid();
         let recorded = span.read(uid, &history).map_err(HostError::Log)?;
         let writer = self.journal().mint(uid).await?;
@@ -126,18 +134,22 @@ impl Host {
             config: recorded.config,
             resume_from_seq: recorded.resume_from_seq,
             request_id: call.request_id.clone(),
-            invocation: None,
+            invocation,
         };
         let turn = Turn::recover(recorded.execution, recorded.recording, resumability(&admitted.descriptor));
         let runtime = &*route.harness.runtime;
         let (channel, appended) = (admitted.channel, Vec::new());
-        let ready = ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, writer, appended };
-        self.run_turn(ready, updates).await?;
-        Ok(())
+        let ready = ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, writer, exchange, appended };
+        self.run_turn(ready, updates).await
     }
 
     /// Appends one record under a fence of its own.
-    async fn append_marker(&self, state: &SessionState, event: Event, updates: &mut Updates) -> Result<(), HostError> {
+    pub(super) async fn append_marker(
+        &self,
+        state: &SessionState,
+        event: Event,
+        updates: &mut Updates,
+    ) -> Result<(), HostError> {
         let (_, records) = self.journal().take_over(state.uid(), state.last_seq(), vec![event]).await?;
         updates.records(&records).await;
         self.logs.appended(state.uid(), records);
@@ -146,24 +158,26 @@ impl Host {
 }
 
 /// A recorded turn that may run.
-struct RecordedRun<'a> {
-    state: &'a SessionState,
-    guard: &'a Guard,
-    history: History,
-    span: TurnSpan,
-    route: &'a Route,
+pub(super) struct RecordedRun<'a> {
+    pub(super) state: &'a SessionState,
+    pub(super) guard: &'a Guard,
+    pub(super) history: History,
+    pub(super) span: TurnSpan,
+    pub(super) route: &'a Route,
     /// What the log says of the compute.
-    standing: Standing,
-    admitted: Admitted,
+    pub(super) standing: Standing,
+    pub(super) admitted: Admitted,
+    /// The streams and the first frame of an invocation, if the turn is one.
+    pub(super) invoked: Option<(Box<Exchange>, wire::Invocation)>,
 }
 
-fn approval_request(execution: &ExecutionId, tool_call_id: String) -> Event {
+pub(super) fn approval_request(execution: &ExecutionId, tool_call_id: String) -> Event {
     let request = ApprovalRequest { tool_call_id, ..ApprovalRequest::default() };
     Event::new(EventKind::EventApprovalRequest, Body::Approval(request)).of_execution(execution.as_str())
 }
 
 /// An empty recorded version was never told; an empty served one differs from every recorded one.
-fn check_version(recorded: &str, served: &str) -> Result<(), HostError> {
+pub(super) fn check_version(recorded: &str, served: &str) -> Result<(), HostError> {
     if recorded.is_empty() || recorded == served {
         return Ok(());
     }

@@ -7,6 +7,7 @@ use wire::LogRecord;
 use super::compute::{Standing, snapshot, stop, suspend_event};
 use super::context::Bounds;
 use super::driver::Driver;
+use super::exchange::Exchange;
 use super::guard::Guard;
 use super::updates::Updates;
 use super::{Host, HostError};
@@ -27,6 +28,8 @@ pub(super) struct ReadyTurn<'a> {
     /// The guard that is held for it.
     pub(super) guard: &'a Guard,
     pub(super) writer: Writer,
+    /// The streams, if the turn is an invocation.
+    pub(super) exchange: Option<Box<Exchange>>,
     /// What was recorded of it just now.
     pub(super) appended: Vec<LogRecord>,
 }
@@ -41,7 +44,8 @@ pub(super) enum Ended {
 impl Host {
     /// Runs a turn and keeps what it added to the log.
     pub(super) async fn run_turn(&self, ready: ReadyTurn<'_>, updates: &mut Updates) -> Result<Ended, HostError> {
-        let ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, mut writer, mut appended } = ready;
+        let ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, mut writer, exchange, mut appended } =
+            ready;
         let bounds = &bounds.stopped_by(guard.run(turn.recorded_id().clone()));
         if let Some(owner) = guard.silent() {
             self.parts.coordinator.dispossess(owner, writer.uid());
@@ -58,6 +62,7 @@ impl Host {
             execution: start.execution.clone(),
             writer: &mut writer,
             updates,
+            exchange,
             appended: &mut appended,
         };
         let live = METRICS.turn_begins();

@@ -48,6 +48,12 @@ impl TurnSpan {
         !matches!(self.span, Span::Modern { .. })
     }
 
+    /// The turn; `None` if it is from before executions had ids.
+    #[must_use]
+    pub fn execution(&self) -> Option<&ExecutionId> {
+        (!self.is_legacy()).then_some(&self.execution)
+    }
+
     /// Reads the turn. `history` holds the events of the log of `session` from the first one on.
     ///
     /// # Errors

@@ -67,6 +67,11 @@ impl Of<'_> {
         self.event(EventKind::EventEnd, Body::End(end))
     }
 
+    pub(crate) fn canceled(self) -> Event {
+        let end = HarnessEnd { state: HarnessEnd::CANCELED.into(), error: None };
+        self.event(EventKind::EventEnd, Body::End(end))
+    }
+
     pub(crate) fn error(self) -> Event {
         let error = Error { code: 0, description: "it broke".into() };
         self.event(EventKind::EventError, Body::Error(error))

@@ -109,20 +109,31 @@ impl World {
 async fn assemble(store: &Store, board: &Switchboard, env: Env) -> (Host, Journal, ScriptedRuntime) {
     let journal = Journal::open(store.clone(), env.clone()).await.unwrap();
     let runtime = ScriptedRuntime::new();
-    let host = Host::new(HostParts {
+    let harnesses = Arc::new(Counter(runtime.clone()));
+    (host(&journal, board, env, Tasks::default(), harnesses), journal, runtime)
+}
+
+/// A host of these harnesses, without models and tools.
+pub(crate) fn host(
+    journal: &Journal,
+    board: &Switchboard,
+    env: Env,
+    tasks: Tasks,
+    harnesses: Arc<dyn HarnessDirectory>,
+) -> Host {
+    Host::new(HostParts {
         coordinator: Arc::new(board.line(journal.incarnation())),
         journal: journal.clone(),
         env,
-        tasks: Tasks::default(),
-        harnesses: Arc::new(Counter(runtime.clone())),
+        tasks,
+        harnesses,
         models: Arc::new(NoModel),
         tools: None,
         powers: Powers { cancel: true, delete_session: true },
         default_project: "default".into(),
         history_cache: 64 << 20,
         turn_limits: TurnLimits { idle_timeout: Duration::from_secs(60), max_events: 1000 },
-    });
-    (host, journal, runtime)
+    })
 }
 
 /// A call with this deadline.

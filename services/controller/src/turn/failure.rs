@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use stream_session::Refusal;
 use thiserror::Error;
 
 /// Why a turn failed after it began. It stays in the journal as interrupted and can be recovered. The texts name what is
@@ -34,6 +35,9 @@ pub enum TurnFailure {
     /// The harness sent what it must not send (execution.md §6.1).
     #[error("harness broke the protocol: {0}")]
     Violation(&'static str),
+    /// The harness sent a value that is none of the announced type.
+    #[error("harness sent a value that is none of its type: {0}")]
+    Value(#[from] Refusal),
     /// The model request cannot be made.
     #[error("model request is invalid: {0}")]
     InvalidModelCall(String),
@@ -129,6 +133,10 @@ pub enum Asked {
     Gate,
     /// To record what became of an invocation: the host asks for it.
     Account,
+    /// To record an item of a stream, or its end.
+    Item,
+    /// To record what a method returned.
+    Return,
 }
 
 impl std::fmt::Display for Asked {
@@ -141,6 +149,8 @@ impl std::fmt::Display for Asked {
             Self::Report => "tool report",
             Self::Gate => "gated tool call",
             Self::Account => "account of an invocation",
+            Self::Item => "item of a stream",
+            Self::Return => "return of a method",
         })
     }
 }
@@ -191,6 +201,7 @@ impl TurnFailure {
             Self::Harness(_) | Self::HarnessEnded { .. } => "harness",
             Self::Exceeded(_) => "limit",
             Self::Violation(_)
+            | Self::Value(_)
             | Self::InvalidModelCall(_)
             | Self::MissingIdempotencyKey
             | Self::RefusedMediation(_)

@@ -44,6 +44,8 @@ pub enum Input {
     },
     /// The host's own account of an invocation, to be recorded as it is.
     Emit(Message),
+    /// The turn fails by something that concerns the driver alone, such as the streams of an invocation.
+    Failed(TurnFailure),
     /// The harness ended its stream well.
     Closed,
     /// Reading, sending or connecting failed. The text carries no payload.

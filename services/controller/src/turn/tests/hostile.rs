@@ -42,6 +42,7 @@ fn outcome() -> impl Strategy<Value = Input> {
     let others = vec![
         Input::Closed,
         Input::Emit(Message::text("assistant", "x")),
+        Input::Failed(TurnFailure::Violation("it sent an item out of sequence")),
         Input::HarnessFailed("reset".into()),
         Input::Exceeded(Excess::Events(9)),
         Input::Sent,
