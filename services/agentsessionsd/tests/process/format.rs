@@ -8,9 +8,9 @@ use support::{JournalPlace, NodeBuilder};
 /// The key of the format row: (`as`, 0), see docs/journal-layout.md.
 const FORMAT: &[u8] = b"\x02as\x00\x14";
 
-/// The key of a session's head: (`as`, 1, uid, 1).
+/// The key of a session's head: (`as`, 1, uid, 2).
 fn head(uid: &str) -> Vec<u8> {
-    [b"\x02as\x00\x15\x01\x02", uid.as_bytes(), b"\x00\x15\x01"].concat()
+    [b"\x02as\x00\x15\x01\x02", uid.as_bytes(), b"\x00\x15\x02"].concat()
 }
 
 /// A format row: version and minimum, both below 128.
@@ -47,33 +47,36 @@ async fn stopped(directory: &Path) -> (NodeBuilder, String) {
 async fn a_journal_that_a_later_version_uses_is_shared_as_long_as_it_says_that_this_one_may() {
     let directory = tempfile::tempdir().unwrap();
     let (builder, session) = stopped(directory.path()).await;
-    rewrite(builder.journal(), FORMAT, |_| format(2, 1).into()).await;
+    rewrite(builder.journal(), FORMAT, |_| format(3, 2).into()).await;
     let mut node = builder.start().await;
     node.api().await.turn(&session, "after").await;
     node.terminate();
     assert!(node.wait(support::BOUND).await.success());
-    assert_eq!(read(builder.journal(), FORMAT).await, format(2, 1), "a host does not take the format back");
+    assert_eq!(read(builder.journal(), FORMAT).await, format(3, 2), "a host does not take the format back");
 }
 
 #[tokio::test]
 async fn a_journal_that_needs_a_later_version_is_refused_and_left_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let (builder, _) = stopped(directory.path()).await;
-    rewrite(builder.journal(), FORMAT, |_| format(3, 2).into()).await;
+    rewrite(builder.journal(), FORMAT, |_| format(4, 3).into()).await;
     let said = builder.refusal().await;
     let expected =
-        "journal has format 3 and needs a host that knows format 2; this one knows up to 1: use a newer version";
+        "journal has format 4 and needs a host that knows format 3; this one knows up to 2: use a newer version";
     assert!(said.contains(expected), "{said}");
-    assert_eq!(read(builder.journal(), FORMAT).await, format(3, 2));
+    assert_eq!(read(builder.journal(), FORMAT).await, format(4, 3));
 }
 
 #[tokio::test]
-async fn a_journal_from_before_formats_had_a_minimum_is_read() {
+async fn a_journal_of_an_older_layout_is_refused_and_left_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
-    let (builder, session) = stopped(directory.path()).await;
+    let (builder, _) = stopped(directory.path()).await;
+    // From before formats had a minimum.
     rewrite(builder.journal(), FORMAT, |_| vec![0x08, 1]).await;
-    let node = builder.start().await;
-    node.api().await.turn(&session, "after").await;
+    let said = builder.refusal().await;
+    let expected = "journal has format 1, this version reads format 2 and later: use an older version first";
+    assert!(said.contains(expected), "{said}");
+    assert_eq!(read(builder.journal(), FORMAT).await, [0x08, 1]);
 }
 
 #[tokio::test]
