@@ -5,28 +5,28 @@
 //! client keeps what is needed to go on: the message that was last sent and not answered, the session token, input that was
 //! not acknowledged, and the cursor of each output up to which the application has taken its items.
 
+mod first;
 mod input;
 mod open;
 mod output;
 mod retry;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use bytes::Bytes;
 use uuid::Uuid;
 
-use crate::message::{
-    Attach, ClientMessage, ClientReason, InvocationOutcome, Operation, OutputOutcome, Rejection, ServerMessage,
-    ServerReason,
-};
+use crate::message::{ClientReason, InvocationOutcome, OutputOutcome, Rejection, ServerMessage, ServerReason};
 use crate::server::Element;
 use crate::value::Value;
 use crate::{ErrorCode, Refusal};
+use first::Pending;
 use input::Input;
 use output::Output;
 use retry::Backoff;
 
+pub use first::{Resumption, Start};
 pub use input::{Item, WriteError};
 
 /// An input of the session.
@@ -37,31 +37,19 @@ pub struct InputId(usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OutputId(usize);
 
-/// A start, frozen: sent again, it is the same text (K1).
-#[derive(Clone, Debug)]
-pub struct Start {
-    /// The attempt that the text names.
-    pub attempt: Uuid,
-    /// The key that the text names.
-    pub idempotency_key: String,
-    /// The whole `invocationStart`.
-    pub text: String,
-    /// The inputs that it introduces, each with the type of its items.
-    pub inputs: Vec<(Uuid, Element)>,
-}
-
 /// What happens to a client, besides what the server says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// There is a connection, with the right subprotocol.
     Connected,
-    /// There is none; whether it may be tried again: not after a status below 500 other than 429.
-    Unreachable {
-        /// Whether to try again.
-        again: bool,
-    },
-    /// The connection is gone, or was closed without a last message.
+    /// There is none: nothing answers, or with status 429 or from 500 on.
+    Unreachable,
+    /// The server does not take the connection, and will not take the next one either.
+    Refused(ErrorCode),
+    /// The connection is gone.
     Lost,
+    /// The server closed the connection with this code (section 17).
+    Closed(u16),
 }
 
 /// What the driver is to do, in order.
@@ -140,24 +128,39 @@ pub struct Client {
     by_token: HashMap<String, End>,
     /// The streams of this connection.
     by_channel: HashMap<u32, End>,
-    /// The types of streams that values have named and no mapping yet.
-    announced: HashMap<String, Element>,
+    /// Streams that values have named and no mapping yet.
+    announced: HashMap<String, Named>,
     /// The channels of outputs that no value has named yet: an acceptance maps what is only named by what follows it.
     unnamed: HashMap<String, u32>,
+    /// What has come on the channels of [`Self::unnamed`], as it came, and how many bytes that is.
+    early: HashMap<u32, Vec<Frame>>,
+    early_bytes: usize,
+    /// What was early, and now has its turn.
+    due: VecDeque<Frame>,
+    /// Inputs that this connection maps and nobody here knows: what named them was accepted, and its acknowledgement lost.
+    nameless: HashSet<u32>,
+    /// Cursors that another process has left, by the token of their outputs, until those are named.
+    left: BTreeMap<String, String>,
     /// What the method returned, as canonical text: it comes again after a resume.
     returned: Option<String>,
+    /// It has come on this connection.
+    returned_here: bool,
     backoff: Backoff,
 }
 
-/// A message that may be sent again.
+/// A message of the server.
 #[derive(Debug)]
-struct Pending {
-    attempt: Uuid,
-    text: String,
-    /// The provisional references that it introduces, if it starts the session.
-    start: Option<Vec<Uuid>>,
-    /// It was sent before, and may have been accepted.
-    in_doubt: bool,
+enum Frame {
+    Text(Vec<u8>),
+    Binary(Bytes),
+}
+
+/// An output that a value names.
+#[derive(Debug)]
+struct Named {
+    element: Element,
+    /// The output whose item that value is, unless it is the result.
+    within: Option<OutputId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,14 +181,8 @@ enum End {
 }
 
 impl Client {
-    /// A client that starts an invocation.
-    #[must_use]
-    pub fn start(start: Start) -> (Self, Vec<Action>) {
-        let Start { attempt, idempotency_key, text, inputs } = start;
-        let references = inputs.iter().map(|(reference, _)| *reference).collect();
-        let pending = Pending { attempt, text, start: Some(references), in_doubt: false };
-        let inputs = inputs.into_iter().map(|(reference, element)| Input::new(reference, element)).collect();
-        let client = Self {
+    fn new(idempotency_key: String, pending: Pending, inputs: Vec<Input>) -> Self {
+        Self {
             state: State::Connecting,
             idempotency_key,
             pending: Some(pending),
@@ -196,22 +193,39 @@ impl Client {
             by_channel: HashMap::new(),
             announced: HashMap::new(),
             unnamed: HashMap::new(),
+            early: HashMap::new(),
+            early_bytes: 0,
+            due: VecDeque::new(),
+            nameless: HashSet::new(),
+            left: BTreeMap::new(),
             returned: None,
+            returned_here: false,
             backoff: Backoff::default(),
-        };
-        (client, vec![Action::Connect(Duration::ZERO)])
-    }
-
-    /// An input that an item is going to introduce under this reference.
-    pub fn new_input(&mut self, reference: Uuid, element: Element) -> InputId {
-        self.inputs.push(Input::new(reference, element));
-        InputId(self.inputs.len() - 1)
+        }
     }
 
     /// The n-th input of the start.
     #[must_use]
     pub fn input(&self, n: usize) -> Option<InputId> {
         (n < self.inputs.len()).then_some(InputId(n))
+    }
+
+    /// The input that a value named so, which was started with or written.
+    #[must_use]
+    pub fn input_named(&self, reference: Uuid) -> Option<InputId> {
+        self.inputs.iter().position(|input| input.reference() == Some(reference)).map(InputId)
+    }
+
+    /// The type of an input's items.
+    #[must_use]
+    pub fn input_element(&self, input: InputId) -> &Element {
+        self.inputs[input.0].element()
+    }
+
+    /// The type of an output's items.
+    #[must_use]
+    pub fn output_element(&self, output: OutputId) -> &Element {
+        self.outputs[output.0].element()
     }
 
     /// Whether it has come to its end.
@@ -232,9 +246,12 @@ impl Client {
         self.session_token.as_deref()
     }
 
-    /// The cursor of each output up to which the application has taken its items, by the token of the output (K7).
-    pub fn cursors(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.outputs.iter().filter_map(|output| Some((output.token(), output.cursor()?)))
+    /// The cursor of each output up to which the application has taken its items, by the token of the output (K7). That of an
+    /// item that names outputs stays behind until those are taken to their ends: a client that begins with it learns of them.
+    #[must_use]
+    pub fn cursors(&self) -> BTreeMap<&str, &str> {
+        let left = self.left.iter().map(|(token, cursor)| (token.as_str(), cursor.as_str()));
+        left.chain(self.outputs.iter().filter_map(|output| Some((output.token(), output.cursor()?)))).collect()
     }
 
     /// Something happened, `now` after some fixed moment. `attempt` is a fresh UUIDv4, for when a new operation begins.
@@ -247,45 +264,58 @@ impl Client {
                 let text = pending.text.clone();
                 vec![Action::Send(text)]
             }
-            (State::Connecting, Event::Unreachable { again: false }) => {
-                self.fail(ErrorCode::AuthenticationFailed, "the server does not take the connection")
-            }
+            (State::Connecting, Event::Refused(code)) => self.fail(code, "the server does not take the connection"),
             (State::Connecting, _) => self.connect_again(now),
+            (_, Event::Closed(TOO_LARGE)) => self.fail(ErrorCode::ResourceExhausted, "a message was too large"),
+            (State::Awaiting, Event::Closed(VIOLATION)) => {
+                self.fail(ErrorCode::ProtocolError, "the server cannot read the first message")
+            }
             (State::Awaiting, _) => {
                 if let Some(pending) = &mut self.pending {
                     pending.in_doubt = true;
                 }
                 self.connect_again(now)
             }
-            (State::Open | State::OpenAgain, Event::Lost) => self.resume(now, attempt),
+            (State::Open | State::OpenAgain, Event::Lost | Event::Closed(_)) => self.resume(now, attempt),
             (State::Open | State::OpenAgain, _) => Vec::new(),
         }
     }
 
     /// The server sent a text message.
     pub fn text(&mut self, text: &[u8], now: Duration, attempt: Uuid) -> Vec<Action> {
-        if !matches!(self.state, State::Awaiting | State::Open | State::OpenAgain) {
-            return Vec::new();
-        }
-        match ServerMessage::decode(text) {
-            Ok(message) => self.message(message, now, attempt).unwrap_or_else(|refusal| self.broken(refusal)),
-            Err(undecodable) => self.broken(undecodable.refusal),
+        let read = |client: &mut Self| match ServerMessage::decode(text) {
+            Ok(message) if client.is_early(&message) => {
+                client.keep_early(Frame::Text(text.to_vec()), open::channel(&message))
+            }
+            Ok(message) => client.message(message, now, attempt),
+            Err(undecodable) => Err(undecodable.refusal),
+        };
+        match self.state {
+            State::Connecting | State::Over => Vec::new(),
+            State::Awaiting | State::Open | State::OpenAgain => {
+                let read = read(self);
+                self.and_what_is_due(read)
+            }
         }
     }
 
     /// The server sent a binary message.
     pub fn binary(&mut self, message: &Bytes) -> Vec<Action> {
-        if !matches!(self.state, State::Open | State::OpenAgain) {
-            return Vec::new();
+        match self.state {
+            State::Connecting | State::Over => Vec::new(),
+            State::Awaiting => self.broken(out_of_turn()),
+            State::Open | State::OpenAgain => {
+                self.proceed();
+                let read = self.output_bytes(message);
+                self.and_what_is_due(read)
+            }
         }
-        self.state = State::Open;
-        self.output_bytes(message).unwrap_or_else(|refusal| self.broken(refusal))
     }
 
     fn message(&mut self, message: ServerMessage<'_>, now: Duration, attempt: Uuid) -> Result<Vec<Action>, Refusal> {
         match (self.state, message) {
             (State::Awaiting, ServerMessage::Accepted { attempt, idempotency_key, mappings, session_token }) => {
-                self.accepted((attempt, &idempotency_key), mappings, session_token)
+                self.accepted((attempt, &idempotency_key), mappings, session_token, now)
             }
             (State::Awaiting, ServerMessage::Rejected(rejection)) => Ok(self.rejected(rejection, now, attempt)),
             (State::Awaiting, _) => Err(out_of_turn()),
@@ -308,41 +338,16 @@ impl Client {
                 Ok(self.over(Delivery::Finished(outcome)))
             }
             (_, message) => {
-                self.state = State::Open;
+                self.proceed();
                 self.stream_message(message)
             }
         }
     }
 
-    /// A retryable rejection is answered with the same operation under a new attempt, and everything else ends the session
-    /// here. What a start introduces has new names then, which only the application can give.
-    fn rejected(&mut self, rejection: Rejection, now: Duration, attempt: Uuid) -> Vec<Action> {
-        let Rejection { code, message, retryable, .. } = rejection;
-        let not_yet_noticed = code == ErrorCode::InvalidAttachmentState && self.session_token.is_some();
-        if (retryable || not_yet_noticed) && self.session_token.is_some() {
-            return self.resume(now, attempt);
-        }
-        self.over(Delivery::Failed(Refusal::new(code, message)))
-    }
-
-    /// Freezes a resume with what the client knows now, and connects.
-    fn resume(&mut self, now: Duration, attempt: Uuid) -> Vec<Action> {
-        let Some(session_token) = self.session_token.clone() else { return self.connect_again(now) };
-        let cursors = self.outputs.iter().filter_map(|output| output.cursor().map(str::to_owned)).collect();
-        let attach = Attach { attempt, operation: Operation::Resume, session_token, output_cursors: cursors };
-        let text = ClientMessage::Attach(attach).encode();
-        self.pending = Some(Pending { attempt, text, start: None, in_doubt: false });
-        self.connect_again(now)
-    }
-
-    fn connect_again(&mut self, now: Duration) -> Vec<Action> {
-        self.state = State::Connecting;
-        self.by_channel.clear();
-        self.unnamed.clear();
-        match self.backoff.next(now) {
-            Some(pause) => vec![Action::Connect(pause)],
-            None => self.fail(ErrorCode::InternalError, "the server could not be reached for five minutes"),
-        }
+    /// The session goes on: more has come than its acceptance.
+    fn proceed(&mut self) {
+        self.state = State::Open;
+        self.backoff.reset();
     }
 
     /// The server broke a rule (K3).
@@ -364,14 +369,24 @@ impl Client {
         matches!(self.state, State::Open | State::OpenAgain)
     }
 
-    /// The application writes an item. `Ok` says that it is kept until it is acknowledged.
+    /// The application writes an item. `Ok` says that it is kept until it is acknowledged. Streams that it names are inputs
+    /// from now on.
     ///
     /// # Errors
     /// [`WriteError`].
     pub fn write(&mut self, input: InputId, item: Item) -> Result<Vec<Action>, WriteError> {
         let kept: u64 = self.inputs.iter().map(Input::kept).sum();
         let open = self.is_open();
-        self.inputs[input.0].write(item, kept).map(|sent| if open { sent.into_iter().collect() } else { Vec::new() })
+        let checked = self.inputs[input.0].check(item, kept)?;
+        if checked.inputs.iter().any(|(reference, _)| self.input_named(*reference).is_some()) {
+            let used = Refusal::new(ErrorCode::StreamAlreadyConsumed, "a stream is named twice");
+            return Err(WriteError::Invalid(used));
+        }
+        let named = checked.inputs.iter().map(|(reference, element)| Input::new(*reference, element.clone()));
+        let named: Vec<_> = named.collect();
+        let sent = self.inputs[input.0].write(checked);
+        self.inputs.extend(named);
+        Ok(if open { sent.into_iter().collect() } else { Vec::new() })
     }
 
     /// The application has no more items for an input (K6).
@@ -398,8 +413,22 @@ impl Client {
     /// The application has taken the items of an output up to the one before `through`, or its end (K7, K8).
     pub fn consumed(&mut self, output: OutputId, through: u64, end: bool) {
         self.outputs[output.0].consumed(through, end);
+        let mut next = Some(output);
+        while let Some(OutputId(at)) = next {
+            let ids = 0..self.outputs.len();
+            let done: HashSet<OutputId> = match self.outputs[at].has_held() {
+                true => ids.filter(|&id| self.outputs[id].is_done()).map(OutputId).collect(),
+                false => HashSet::new(),
+            };
+            self.outputs[at].advance(&done);
+            next = self.outputs[at].within().filter(|_| self.outputs[at].is_done());
+        }
     }
 }
+
+/// A rule was broken.
+const VIOLATION: u16 = 1002;
+const TOO_LARGE: u16 = 1009;
 
 /// A message that is illegal in the present state.
 fn out_of_turn() -> Refusal {

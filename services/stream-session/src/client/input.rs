@@ -1,6 +1,7 @@
 //! An input on the client's side: what was written and is not acknowledged is kept (K4, K5, K6).
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use thiserror::Error;
@@ -8,11 +9,15 @@ use uuid::Uuid;
 
 use super::Action;
 use crate::binary::{BinaryItems, BinaryMessage};
-use crate::graph::Lane;
+use crate::graph::{Lane, Type};
+use crate::json::Json;
 use crate::message::{ClientMessage, ClientReason, Node};
 use crate::server::Element;
-use crate::value::Value;
+use crate::value::{StreamPolicy, StreamRef, Value};
 use crate::{Refusal, limits};
+
+/// Entries that are kept for one input: their charge may be next to nothing.
+const KEPT_ENTRIES: usize = 4096;
 
 /// An item, or several bytes that are items each.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +31,8 @@ pub enum Item {
 /// Why an item cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WriteError {
-    /// Too much is not acknowledged yet: wait for acknowledgements.
+    /// Too much is not acknowledged yet, or the input goes on from where another process left it, which the server has not
+    /// told yet: wait for its messages.
     #[error("too much input is not acknowledged yet")]
     Full,
     /// The input was ended or cancelled, here or by the agent.
@@ -39,8 +45,13 @@ pub enum WriteError {
 
 #[derive(Debug)]
 pub(super) struct Input {
-    reference: Uuid,
+    /// What a value named it, unless that was in another process.
+    reference: Option<Uuid>,
     element: Element,
+    /// The server has told how far it is, or it begins here.
+    placed: bool,
+    /// The server has mapped it.
+    mapped: bool,
     /// On the present connection.
     channel: Option<u32>,
     /// How many items were written.
@@ -56,6 +67,16 @@ struct Kept {
     sequence: u64,
     item: Item,
     charge: u64,
+    /// The inputs that it names and that are not mapped yet: it is sent again for their sake (I10).
+    names: Vec<Uuid>,
+}
+
+/// An item that may be written.
+pub(super) struct Checked {
+    item: Item,
+    charge: u64,
+    /// The inputs that it names.
+    pub(super) inputs: Vec<(Uuid, Element)>,
 }
 
 /// How far an input is from its end.
@@ -72,12 +93,40 @@ enum Closing {
 
 impl Input {
     pub(super) fn new(reference: Uuid, element: Element) -> Self {
-        let (kept, closing) = (VecDeque::new(), Closing::Open);
-        Self { reference, element, channel: None, next: 0, kept, kept_charge: 0, closing }
+        Self { reference: Some(reference), placed: true, ..Self::left(element) }
     }
 
-    pub(super) fn reference(&self) -> Uuid {
+    /// An input that another process has begun.
+    pub(super) fn left(element: Element) -> Self {
+        Self {
+            reference: None,
+            element,
+            placed: false,
+            mapped: false,
+            channel: None,
+            next: 0,
+            kept: VecDeque::new(),
+            kept_charge: 0,
+            closing: Closing::Open,
+        }
+    }
+
+    pub(super) fn reference(&self) -> Option<Uuid> {
         self.reference
+    }
+
+    /// It was never sent, and goes by another name.
+    pub(super) fn rename(&mut self, reference: Uuid) {
+        self.reference = Some(reference);
+    }
+
+    pub(super) fn element(&self) -> &Element {
+        &self.element
+    }
+
+    /// Whether a mapping that names nothing may be its own.
+    pub(super) fn is_left(&self) -> bool {
+        self.reference.is_none() && !self.mapped
     }
 
     /// What the kept items cost.
@@ -85,37 +134,57 @@ impl Input {
         self.kept_charge
     }
 
-    /// Keeps an item and says how to send it. `kept` is what all inputs keep.
-    pub(super) fn write(&mut self, item: Item, kept: u64) -> Result<Option<Action>, WriteError> {
+    /// Whether an item may be written. `kept` is what all inputs keep.
+    pub(super) fn check(&self, item: Item, kept: u64) -> Result<Checked, WriteError> {
         if self.closing != Closing::Open {
             return Err(WriteError::Closed);
         }
-        let charge = self.check(&item)?;
-        if kept > 0 && kept + charge > limits::VALUE_CHARGE {
+        let checked = self.validate(item)?;
+        let full = kept > 0 && kept + checked.charge > limits::VALUE_CHARGE;
+        if full || self.kept.len() >= KEPT_ENTRIES || !self.placed {
             return Err(WriteError::Full);
         }
+        Ok(checked)
+    }
+
+    /// Keeps an item and says how to send it.
+    pub(super) fn write(&mut self, checked: Checked) -> Option<Action> {
+        let Checked { item, charge, inputs } = checked;
         let sequence = self.next;
         self.next += count(&item);
         let sent = self.channel.map(|channel| message(channel, sequence, &item));
         self.kept_charge += charge;
-        self.kept.push_back(Kept { sequence, item, charge });
-        Ok(sent)
+        let names = inputs.into_iter().map(|(reference, _)| reference).collect();
+        self.kept.push_back(Kept { sequence, item, charge, names });
+        sent
     }
 
-    /// Validates as the server does (K14), and tells the charge.
-    fn check(&self, item: &Item) -> Result<u64, Refusal> {
+    /// Does what the server does with it (K14).
+    fn validate(&self, item: Item) -> Result<Checked, Refusal> {
         let Element { graph, of, lane } = &self.element;
-        match item {
-            Item::Value(value) if *lane == Lane::Json => {
-                graph.restrict(of, value)?;
-                value.charge()
-            }
-            Item::Value(_) => Err(Refusal::invalid("items of this stream are bytes")),
+        let value = match &item {
+            Item::Value(value) if *lane == Lane::Json => value,
+            Item::Value(_) => return Err(Refusal::invalid("items of this stream are bytes")),
             Item::Binary(items) => {
                 items.check(graph, of)?;
-                items.charge()
+                let charge = items.charge()?;
+                return Ok(Checked { item, charge, inputs: Vec::new() });
             }
+        };
+        let text = ClientMessage::Item { channel: u32::MAX, sequence: u64::MAX, value: Node::Value(value) }.encode();
+        if text.len() > limits::MESSAGE_BYTES {
+            return Err(Refusal::exhausted("an item is too large for a message"));
         }
+        let message = Json::parse(text.as_bytes())?;
+        let node = message.as_object().and_then(|message| message.get("value")).unwrap_or(&Json::Null);
+        let decoded = Value::read(graph, of, StreamPolicy::Provisional, node)?;
+        let element = |of: &Type| Element::new(Arc::clone(graph), of.clone());
+        let inputs = decoded.streams.iter().filter_map(|(reference, of)| match reference {
+            StreamRef::Provisional(reference) => Some((*reference, element(of))),
+            StreamRef::Stable(_) => None,
+        });
+        let inputs = inputs.collect();
+        Ok(Checked { item, charge: decoded.charge, inputs })
     }
 
     pub(super) fn end(&mut self) -> Option<Action> {
@@ -138,6 +207,10 @@ impl Input {
     /// It is on this channel now; so many items are durable. Says what to send again (K4).
     pub(super) fn attach(&mut self, channel: u32, high_water: u64, terminal: bool) -> Vec<Action> {
         self.channel = Some(channel);
+        self.mapped = true;
+        if !std::mem::replace(&mut self.placed, true) {
+            self.next = high_water;
+        }
         if terminal {
             self.close();
             return Vec::new();
@@ -157,6 +230,21 @@ impl Input {
         self.channel = None;
     }
 
+    /// The inputs that the first of its items names: items are acknowledged in their order.
+    pub(super) fn first_names(&self) -> Option<&[Uuid]> {
+        self.kept.front().map(|kept| kept.names.as_slice()).filter(|names| !names.is_empty())
+    }
+
+    /// These mappings have come.
+    pub(super) fn named(&mut self, mapped: &[Uuid]) {
+        self.kept.iter_mut().take(1).for_each(|kept| kept.names.retain(|name| !mapped.contains(name)));
+    }
+
+    /// Whether the server has mapped it.
+    pub(super) fn is_mapped(&self) -> bool {
+        self.mapped
+    }
+
     /// The server acknowledges. `false` if it says more than was sent (K3).
     pub(super) fn acknowledge(&mut self, through: u64, terminal: bool) -> bool {
         if through > self.next {
@@ -171,22 +259,24 @@ impl Input {
 
     /// Forgets items below `through`. Packed bytes that are covered in part are cut.
     fn acknowledged(&mut self, through: u64) {
-        while let Some(kept) = self.kept.front_mut() {
+        let charge = &mut self.kept_charge;
+        self.kept.retain_mut(|kept| {
             let covered = through.saturating_sub(kept.sequence);
             if covered >= count(&kept.item) {
-                self.kept_charge -= kept.charge;
-                self.kept.pop_front();
-                continue;
+                // What it names can be learnt only from the answer to it.
+                let stays = !kept.names.is_empty();
+                *charge -= if stays { 0 } else { kept.charge };
+                return stays;
             }
             if let (Item::Binary(BinaryItems::Packed(bytes)), 1..) = (&mut kept.item, covered) {
-                let rest = bytes.slice(usize::try_from(covered).unwrap_or(usize::MAX).min(bytes.len())..);
-                self.kept_charge -= 2 * covered;
-                kept.charge -= 2 * covered;
+                let cut = usize::try_from(covered).unwrap_or(usize::MAX).min(bytes.len());
+                *bytes = bytes.slice(cut..);
                 kept.sequence = through;
-                *bytes = rest;
+                kept.charge -= 2 * covered;
+                *charge -= 2 * covered;
             }
-            break;
-        }
+            true
+        });
     }
 
     /// Nothing more is to be sent.

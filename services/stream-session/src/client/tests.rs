@@ -5,10 +5,14 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+mod first;
+mod nested;
+
 use super::*;
 use crate::binary::BinaryItems;
 use crate::graph::Graph;
 use crate::json::Json;
+use crate::message::Attach;
 use crate::server::{
     self, Acceptance, Connection, InputItem, InputTerminal, MethodValue, OutputItem, Stream, StreamWay,
 };
@@ -43,7 +47,7 @@ fn start() -> Start {
         record("")
     );
     let inputs = vec![(REFERENCE.parse().unwrap(), element(BYTE))];
-    Start { attempt, idempotency_key: "k".into(), text, inputs }
+    Start { attempt, idempotency_key: "k".into(), text, inputs, in_doubt: false }
 }
 
 /// A session as its journal has it: it reads bytes, and answers with a stream of strings, one for each batch.
@@ -434,6 +438,6 @@ fn k1_a_start_that_may_have_arrived_is_sent_again_as_it_was() {
     let sent = client.on(Event::Connected, Duration::ZERO, uuid(2));
     assert!(matches!(client.on(Event::Lost, Duration::ZERO, uuid(3)).as_slice(), [Action::Connect(_)]));
     assert_eq!(client.on(Event::Connected, Duration::ZERO, uuid(4)), sent);
-    let refused = client.on(Event::Unreachable { again: false }, Duration::ZERO, uuid(5));
+    let refused = client.on(Event::Refused(ErrorCode::AuthenticationFailed), Duration::ZERO, uuid(5));
     assert!(matches!(refused.as_slice(), [Action::Connect(_)]), "not what a connection under way is told");
 }
