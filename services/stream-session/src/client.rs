@@ -12,11 +12,13 @@ mod output;
 mod retry;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use uuid::Uuid;
 
+use crate::graph::Graph;
 use crate::message::{ClientReason, InvocationOutcome, OutputOutcome, Rejection, ServerMessage, ServerReason};
 use crate::server::Element;
 use crate::value::Value;
@@ -76,7 +78,7 @@ pub enum Delivery {
         session_token: String,
     },
     /// The method returned; `None` if it has no output type.
-    Returned(Option<Value>),
+    Returned(Option<Returned>),
     /// There is an output.
     NewOutput {
         /// How it is called from now on.
@@ -115,6 +117,15 @@ pub enum Delivery {
     Failed(Refusal),
 }
 
+/// What a method returned.
+#[derive(Clone, Debug)]
+pub struct Returned {
+    /// Rooted at the method's output type.
+    pub graph: Arc<Graph>,
+    /// The value.
+    pub value: Value,
+}
+
 /// A session, from its start to its end.
 #[derive(Debug)]
 pub struct Client {
@@ -137,8 +148,9 @@ pub struct Client {
     early_bytes: usize,
     /// What was early, and now has its turn.
     due: VecDeque<Frame>,
-    /// Inputs that this connection maps and nobody here knows: what named them was accepted, and its acknowledgement lost.
-    nameless: HashSet<u32>,
+    /// Inputs that this connection maps and nobody here knows, with their tokens: what named them was accepted, and its
+    /// acknowledgement lost.
+    nameless: HashMap<u32, String>,
     /// Cursors that another process has left, by the token of their outputs, until those are named.
     left: BTreeMap<String, String>,
     /// What the method returned, as canonical text: it comes again after a resume.
@@ -196,7 +208,7 @@ impl Client {
             early: HashMap::new(),
             early_bytes: 0,
             due: VecDeque::new(),
-            nameless: HashSet::new(),
+            nameless: HashMap::new(),
             left: BTreeMap::new(),
             returned: None,
             returned_here: false,
@@ -214,6 +226,17 @@ impl Client {
     #[must_use]
     pub fn input_named(&self, reference: Uuid) -> Option<InputId> {
         self.inputs.iter().position(|input| input.reference() == Some(reference)).map(InputId)
+    }
+
+    /// The inputs that the application writes.
+    pub fn inputs(&self) -> impl Iterator<Item = InputId> + use<> {
+        (0..self.inputs.len()).map(InputId)
+    }
+
+    /// How many items an input has so far; `None` where another process has begun it and the server has not told yet.
+    #[must_use]
+    pub fn input_position(&self, input: InputId) -> Option<u64> {
+        self.inputs[input.0].position()
     }
 
     /// The type of an input's items.
@@ -423,6 +446,12 @@ impl Client {
             self.outputs[at].advance(&done);
             next = self.outputs[at].within().filter(|_| self.outputs[at].is_done());
         }
+    }
+}
+
+impl PartialEq for Returned {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
     }
 }
 

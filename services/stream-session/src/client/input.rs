@@ -124,6 +124,11 @@ impl Input {
         &self.element
     }
 
+    /// How many items were written, once it is known where it began.
+    pub(super) fn position(&self) -> Option<u64> {
+        self.placed.then_some(self.next)
+    }
+
     /// Whether a mapping that names nothing may be its own.
     pub(super) fn is_left(&self) -> bool {
         self.reference.is_none() && !self.mapped
@@ -238,6 +243,11 @@ impl Input {
     /// These mappings have come.
     pub(super) fn named(&mut self, mapped: &[Uuid]) {
         self.kept.iter_mut().take(1).for_each(|kept| kept.names.retain(|name| !mapped.contains(name)));
+    }
+
+    /// Whether it is on the present connection.
+    pub(super) fn is_attached(&self) -> bool {
+        self.channel.is_some()
     }
 
     /// Whether the server has mapped it.

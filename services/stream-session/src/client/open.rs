@@ -9,7 +9,8 @@ use uuid::Uuid;
 
 use super::first::{Kind, Pending};
 use super::{
-    Action, Client, Delivery, End, Frame, InputId, Item, Named, Output, OutputId, State, out_of_turn, protocol_error,
+    Action, Client, Delivery, End, Frame, InputId, Item, Named, Output, OutputId, Returned, State, out_of_turn,
+    protocol_error,
 };
 use crate::binary::BinaryMessage;
 use crate::graph::{Graph, Lane};
@@ -17,7 +18,7 @@ use crate::message::{InvocationOutcome, Mapping, MethodResult, Node, OutputOutco
 use crate::server::Element;
 use crate::token::Role;
 use crate::value::{Decoded, StreamPolicy, StreamRef, Value};
-use crate::{Refusal, limits};
+use crate::{ErrorCode, Refusal, limits};
 
 type Outcome = Result<Vec<Action>, Refusal>;
 
@@ -72,12 +73,10 @@ impl Client {
     }
 
     fn install_one(&mut self, mapping: Mapping) -> Outcome {
-        let known = self.by_token.get(&mapping.stream_token).copied();
-        let bound = self.by_channel.get(&mapping.channel).copied();
-        if let Some(bound) = bound {
-            // A repetition is no news, and anything else contradicts it (M2).
-            return if known == Some(bound) { Ok(Vec::new()) } else { Err(protocol_error("a channel is bound twice")) };
+        if self.repeats(&mapping)? {
+            return Ok(Vec::new());
         }
+        let known = self.by_token.get(&mapping.stream_token).copied();
         let Mapping { channel, stream_token, way } = mapping;
         let (end, actions) = match (known, way) {
             (None, Way::Input { provisional: Some(reference), high_water, terminal }) => {
@@ -88,7 +87,7 @@ impl Client {
             }
             (None, Way::Input { provisional: None, high_water, terminal }) => {
                 let Some(input) = self.inputs.iter().position(super::Input::is_left).map(InputId) else {
-                    self.nameless.insert(channel);
+                    self.nameless.insert(channel, stream_token);
                     return Ok(Vec::new());
                 };
                 (End::Input(input), self.inputs[input.0].attach(channel, high_water, terminal))
@@ -107,11 +106,41 @@ impl Client {
                     return Ok(Vec::new());
                 }
             },
-            _ => return Err(protocol_error("a stream is mapped otherwise than before")),
+            _ => return Err(conflict("a stream goes another way than before")),
         };
         self.by_token.insert(stream_token, end);
         self.by_channel.insert(channel, end);
         Ok(actions)
+    }
+
+    /// Whether a mapping repeats one of this connection. What contradicts one is refused (M2).
+    fn repeats(&self, mapping: &Mapping) -> Result<bool, Refusal> {
+        let Mapping { channel, stream_token, way } = mapping;
+        let by_channel = match self.by_channel.get(channel) {
+            Some(bound) => Some(self.by_token.get(stream_token) == Some(bound)),
+            None if self.early.contains_key(channel) => Some(self.unnamed.get(stream_token) == Some(channel)),
+            None => self.nameless.get(channel).map(|token| token == stream_token),
+        };
+        match by_channel {
+            Some(false) => return Err(conflict("a channel is bound twice")),
+            // The answer to what named it gives a nameless input its name.
+            Some(true) => return Ok(!self.nameless.contains_key(channel) || provisional(mapping).is_none()),
+            None => {}
+        }
+        let attached = match self.by_token.get(stream_token) {
+            Some(End::Input(input)) => self.inputs[input.0].is_attached(),
+            Some(End::Output(output)) => self.outputs[output.0].is_attached(),
+            None => {
+                self.unnamed.contains_key(stream_token) || self.nameless.values().any(|token| token == stream_token)
+            }
+        };
+        let named_twice = match way {
+            Way::Input { provisional: Some(reference), .. } => {
+                self.input_named(*reference).is_some_and(|input| self.inputs[input.0].is_attached())
+            }
+            _ => false,
+        };
+        if attached || named_twice { Err(conflict("a stream has two channels")) } else { Ok(false) }
     }
 
     fn new_output(&mut self, token: String, channel: u32, named: Named) -> (End, Vec<Action>) {
@@ -154,7 +183,7 @@ impl Client {
             }
             ServerMessage::Ack { channel, sequence, mappings, terminal } => {
                 let actions = self.install(mappings)?;
-                if self.nameless.contains(&channel) {
+                if self.nameless.contains_key(&channel) {
                     return Ok(actions);
                 }
                 let Some(&End::Input(input)) = self.by_channel.get(&channel) else { return Err(unbound()) };
@@ -168,7 +197,7 @@ impl Client {
                     false => Err(protocol_error("input is acknowledged that was not sent")),
                 }
             }
-            ServerMessage::Cancel { channel, .. } if self.nameless.contains(&channel) => Ok(Vec::new()),
+            ServerMessage::Cancel { channel, .. } if self.nameless.contains_key(&channel) => Ok(Vec::new()),
             ServerMessage::Cancel { channel, reason } => match *self.by_channel.get(&channel).ok_or_else(unbound)? {
                 End::Input(input) => {
                     self.inputs[input.0].close();
@@ -215,7 +244,7 @@ impl Client {
                 let decoded = Value::read(&graph, graph.root(), StreamPolicy::Stable, &node)?;
                 let canonical = decoded.value.canonical();
                 let (value, named) = self.announce(&graph, decoded, None);
-                (Some(value), canonical, named)
+                (Some(Returned { graph, value }), canonical, named)
             }
             MethodResult::Value { .. } => return Err(out_of_turn()),
         };
@@ -346,6 +375,10 @@ fn provisional(mapping: &Mapping) -> Option<Uuid> {
         Way::Input { provisional, .. } => provisional,
         Way::Output => None,
     }
+}
+
+fn conflict(text: &'static str) -> Refusal {
+    Refusal::new(ErrorCode::StreamConflict, text)
 }
 
 fn unbound() -> Refusal {

@@ -95,6 +95,11 @@ impl Output {
         self.delivered.iter().any(|delivered| !delivered.names.is_empty())
     }
 
+    /// Whether it is on the present connection.
+    pub(super) fn is_attached(&self) -> bool {
+        self.channel.is_some()
+    }
+
     /// It is on this channel now. Says what to send again (Q9).
     pub(super) fn attach(&mut self, channel: u32) -> Option<Action> {
         self.channel = Some(channel);

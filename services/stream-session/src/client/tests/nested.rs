@@ -125,3 +125,33 @@ fn the_cursor_of_an_item_that_names_outputs_waits_for_them() {
     client.consumed(inner, 1, true);
     assert_eq!(client.cursors(), BTreeMap::from([("outer", "end"), ("inner", "end")]));
 }
+
+#[test]
+fn m2_a_mapping_may_be_repeated_and_not_contradicted() {
+    let refused = |mapping: Mapping| {
+        let (mut client, _) = accepted_of(BYTE);
+        let before = vec![input("in", 1, None, 0), output("outer", 2), output("inner", 3)];
+        again(&mut client, before);
+        client.text(returned().as_bytes(), NOW, uuid(60));
+        let ack = ServerMessage::Ack { channel: 1, sequence: 0, mappings: vec![mapping], terminal: false };
+        match client.text(ack.encode().as_bytes(), NOW, uuid(61)).as_slice() {
+            [] => None,
+            [Action::Deliver(Delivery::Failed(refusal)), Action::Disconnect] => Some(refusal.code),
+            other => panic!("{other:?}"),
+        }
+    };
+    for same in [input("in", 1, None, 0), output("outer", 2), output("inner", 3)] {
+        assert_eq!(refused(same), None);
+    }
+    for other in [
+        input("in", 4, None, 0),
+        output("outer", 4),
+        output("inner", 4),
+        output("new", 2),
+        output("new", 3),
+        output("in", 5),
+        input("new", 1, None, 0),
+    ] {
+        assert_eq!(refused(other.clone()), Some(ErrorCode::StreamConflict), "{other:?}");
+    }
+}
