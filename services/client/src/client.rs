@@ -6,8 +6,9 @@ use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 use wire::sessions_client::SessionsClient;
 use wire::{
-    ApproveRequest, ApproveResponse, CancelRequest, CreateSessionRequest, DeleteSessionRequest, ExecRequest,
-    ForkRequest, GetSessionRequest, ListSessionsRequest, ListSessionsResponse, ResumeRequest, Session, SuspendRequest,
+    AgentType, ApproveRequest, ApproveResponse, CancelRequest, CreateSessionRequest, DeleteSessionRequest,
+    DescribeAgentRequest, ExecRequest, ForkRequest, GetSessionRequest, ListSessionsRequest, ListSessionsResponse,
+    ResumeRequest, Session, SuspendRequest,
 };
 
 use crate::call::Caller;
@@ -93,6 +94,15 @@ impl Client {
     pub async fn list_page(&self, request: &ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
         let request = request.clone();
         self.call(Repeat::Always, request, async |mut sessions, request| sessions.list_sessions(request).await).await
+    }
+
+    /// Describes an agent type that can be invoked over [stream sessions](crate::stream).
+    ///
+    /// # Errors
+    /// [`Error`]; NOT_FOUND if no harness offers it.
+    pub async fn describe_agent(&self, agent_type: &str) -> Result<AgentType, Error> {
+        let request = DescribeAgentRequest { agent_type: agent_type.to_owned() };
+        self.call(Repeat::Always, request, async |mut sessions, request| sessions.describe_agent(request).await).await
     }
 
     /// Runs a turn; on a session that it creates first if the request names none. Nothing is sent before the first update is

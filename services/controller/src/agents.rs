@@ -69,9 +69,30 @@ impl AgentType {
         &self.methods
     }
 
+    /// As callers are told of it.
+    pub(crate) fn to_wire(&self) -> wire::AgentType {
+        wire::AgentType {
+            name: self.name.clone(),
+            description: String::new(),
+            constructor_schema: self.constructor.text.clone(),
+            methods: self.methods.iter().map(|method| method.to_wire()).collect(),
+        }
+    }
+
     /// The method of this name.
     #[must_use]
     pub fn method(&self, name: &str) -> Option<&Arc<AgentMethod>> {
         self.methods.iter().find(|method| method.name == name)
+    }
+}
+
+impl AgentMethod {
+    fn to_wire(&self) -> wire::AgentMethod {
+        wire::AgentMethod {
+            name: self.name.clone(),
+            description: String::new(),
+            parameters_schema: self.parameters.text.clone(),
+            result_schema: self.result.as_ref().map(|result| result.text.clone()).unwrap_or_default(),
+        }
     }
 }

@@ -8,9 +8,9 @@ use tonic::{Request, Response, Status, async_trait};
 use wire::exec_update::Update;
 use wire::sessions_server::{Sessions, SessionsServer};
 use wire::{
-    ApproveRequest, ApproveResponse, CancelRequest, CreateSessionRequest, DeleteSessionRequest, ExecRequest,
-    ExecUpdate, ForkRequest, ForkResponse, GetSessionRequest, ListSessionsRequest, ListSessionsResponse, LogRecord,
-    ReplayRequest, ResumeRequest, Session, SuspendRequest, WatchRequest,
+    AgentType, ApproveRequest, ApproveResponse, CancelRequest, CreateSessionRequest, DeleteSessionRequest,
+    DescribeAgentRequest, ExecRequest, ExecUpdate, ForkRequest, ForkResponse, GetSessionRequest, ListSessionsRequest,
+    ListSessionsResponse, LogRecord, ReplayRequest, ResumeRequest, Session, SuspendRequest, WatchRequest,
 };
 
 use crate::call::Call;
@@ -98,6 +98,11 @@ impl Sessions for SessionsService {
         let cut = cut(&call, &self.ends.draining);
         let updates = call.stream(self.host.watch(request.into_inner()));
         Ok(Response::new(until(updates, cut).boxed()))
+    }
+
+    async fn describe_agent(&self, request: Request<DescribeAgentRequest>) -> Result<Response<AgentType>, Status> {
+        let call = Call::enter(&request, "");
+        call.answer_in_time(self.host.describe_agent(&request.get_ref().agent_type)).await
     }
 
     async fn approve(&self, request: Request<ApproveRequest>) -> Result<Response<ApproveResponse>, Status> {

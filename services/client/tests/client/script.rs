@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use client::{Client, Listener, Options};
 use env::{TaskKind, Tasks};
 use futures::{Stream, stream};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 use tonic::transport::Server;
+use tonic::transport::server::Connected;
 use tonic::{Request, Response, Status};
 use wire::sessions_server::{Sessions, SessionsServer};
 use wire::*;
@@ -20,6 +21,8 @@ pub struct Script(Arc<Mutex<State>>);
 pub struct State {
     /// Records of the only session.
     pub records: i64,
+    /// What can be invoked.
+    pub agent_types: Vec<AgentType>,
     /// Sessions to list.
     pub sessions: Vec<Session>,
     /// Updates of every exec, then this status.
@@ -61,10 +64,11 @@ impl Script {
         look(&mut self.0.lock().unwrap())
     }
 
-    /// Serves in this process; the client's connections go through `pipe`.
-    pub fn serve<S>(self, connections: S)
+    /// Serves what connects.
+    pub fn serve<S, C>(self, connections: S)
     where
-        S: Stream<Item = std::io::Result<DuplexStream>> + Send + 'static,
+        S: Stream<Item = std::io::Result<C>> + Send + 'static,
+        C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
     {
         Tasks::default().spawn("scripted host", TaskKind::Background, async move {
             Server::builder().add_service(SessionsServer::new(self)).serve_with_incoming(connections).await.unwrap();
@@ -189,6 +193,13 @@ impl Sessions for Script {
             }
             Ok(Response::new(Box::pin(stream::iter(answers)) as Answers<LogRecord>))
         })
+    }
+
+    async fn describe_agent(&self, request: Request<DescribeAgentRequest>) -> Result<Response<AgentType>, Status> {
+        self.take(&request)?;
+        let name = &request.get_ref().agent_type;
+        let found = self.with(|state| state.agent_types.iter().find(|found| found.name == *name).cloned());
+        found.map(Response::new).ok_or_else(|| Status::not_found("no such agent type"))
     }
 
     async fn watch(&self, _: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {

@@ -50,26 +50,34 @@ struct Described {
 }
 
 /// How a look into the catalog goes on.
-pub(crate) enum Found {
+pub(crate) enum Found<T> {
     /// Here it is.
-    Fresh(Agent),
+    Fresh(T),
     /// Here it is, and the harnesses should be asked again.
-    Old(Agent),
+    Old(T),
     /// It is unknown.
     Missing,
 }
 
 impl AgentCatalog {
     /// Looks for a method without asking anybody.
-    pub(crate) fn find(&self, agent_type: &str, method: &str) -> Found {
-        let known = self.known();
-        let agent = known.by_name.get(agent_type).and_then(|found| {
+    pub(crate) fn find(&self, agent_type: &str, method: &str) -> Found<Agent> {
+        self.look(agent_type, |found| {
             let method = Arc::clone(found.method(method)?);
             Some(Agent { agent_type: Arc::clone(found), method })
-        });
-        match agent {
-            Some(agent) if known.is_younger_than(FRESH) => Found::Fresh(agent),
-            Some(agent) => Found::Old(agent),
+        })
+    }
+
+    /// Looks for an agent type without asking anybody.
+    pub(crate) fn find_type(&self, agent_type: &str) -> Found<Arc<AgentType>> {
+        self.look(agent_type, |found| Some(Arc::clone(found)))
+    }
+
+    fn look<T>(&self, agent_type: &str, of: impl FnOnce(&Arc<AgentType>) -> Option<T>) -> Found<T> {
+        let known = self.known();
+        match known.by_name.get(agent_type).and_then(of) {
+            Some(found) if known.is_younger_than(FRESH) => Found::Fresh(found),
+            Some(found) => Found::Old(found),
             None => Found::Missing,
         }
     }

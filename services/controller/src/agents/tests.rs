@@ -115,6 +115,15 @@ async fn the_first_harness_that_offers_a_name_has_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_type_is_described_in_canonical_schemas() {
+    let spaced = wire::AgentType { constructor_schema: RECORD.replace(':', " : "), ..agent_type("a") };
+    let catalog = Harnesses::of(&[("one", &[spaced])]).catalog().await;
+    let Found::Fresh(found) = catalog.find_type("a") else { panic!("it is offered") };
+    assert_eq!(found.to_wire(), agent_type("a"));
+    assert!(matches!(catalog.find_type("b"), Found::Missing));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_harness_without_agent_types_is_one_itself() {
     let catalog = Harnesses::of(&[("echo", &[])]).catalog().await;
     let agent = found(&catalog, "echo", "turn").expect("the default method");

@@ -2,24 +2,37 @@
 
 use env::TaskKind;
 
-use super::Host;
-use crate::agents::{Agent, Found};
+use super::{Host, HostError};
+use crate::agents::{Agent, AgentCatalog, Found};
 
 impl Host {
     /// The method of an agent type that a harness of this host offers, typed or the one of every plain harness. The first
     /// harness in the order of their names has an agent type that several offer. What is not known is asked for, and so is,
     /// in the background, what was known a few seconds ago.
     pub async fn agent(&self, agent_type: &str, method: &str) -> Option<Agent> {
-        match self.agents.find(agent_type, method) {
-            Found::Fresh(agent) => return Some(agent),
-            Found::Old(agent) => {
+        self.look_for(|agents| agents.find(agent_type, method)).await
+    }
+
+    /// An agent type that a harness of this host offers, found in the same way, as callers are told of it.
+    ///
+    /// # Errors
+    /// [`HostError::UnknownAgentType`].
+    pub async fn describe_agent(&self, agent_type: &str) -> Result<wire::AgentType, HostError> {
+        let found = self.look_for(|agents| agents.find_type(agent_type)).await;
+        found.map(|found| found.to_wire()).ok_or_else(|| HostError::UnknownAgentType(agent_type.to_owned()))
+    }
+
+    async fn look_for<T>(&self, find: impl Fn(&AgentCatalog) -> Found<T>) -> Option<T> {
+        match find(&self.agents) {
+            Found::Fresh(found) => return Some(found),
+            Found::Old(found) => {
                 self.refresh_agents();
-                return Some(agent);
+                return Some(found);
             }
             Found::Missing => self.agents.refresh(self.harnesses()).await,
         }
-        match self.agents.find(agent_type, method) {
-            Found::Fresh(agent) | Found::Old(agent) => Some(agent),
+        match find(&self.agents) {
+            Found::Fresh(found) | Found::Old(found) => Some(found),
             Found::Missing => None,
         }
     }

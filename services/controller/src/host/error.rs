@@ -19,6 +19,9 @@ pub enum HostError {
     /// The harness named by the request or stored with the session is not served by this host.
     #[error("harness {0:?} is not served by this host")]
     UnknownHarness(String),
+    /// No harness of this host offers an agent type of this name.
+    #[error("no harness of this host offers agent type {0:?}")]
+    UnknownAgentType(String),
     /// The harness was retired: it takes no new sessions.
     #[error("harness {0:?} takes no new sessions")]
     HarnessClosed(String),
@@ -259,7 +262,7 @@ impl Classified for HostError {
             )
             | Self::Unrecordable(_)
             | Self::Decision(InvalidDecision::Missing(_)) => InvalidArgument,
-            Self::UnknownSession => NotFound,
+            Self::UnknownSession | Self::UnknownAgentType(_) => NotFound,
             Self::TurnExists => AlreadyExists,
             Self::HarnessClosed(_)
             | Self::HarnessCollision(_)
