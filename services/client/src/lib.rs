@@ -20,6 +20,7 @@ mod pages;
 mod registry;
 mod replay;
 mod retry;
+pub mod stream;
 mod turn;
 
 pub use address::{Address, Addresses, InvalidAddress};
