@@ -11,6 +11,7 @@ mod fork;
 mod get;
 mod harness;
 mod import;
+mod invoke;
 mod list;
 mod pending;
 mod replay;
@@ -33,6 +34,7 @@ pub enum Command {
     #[command(flatten)]
     OnHost(HostCommand),
     Import(import::Import),
+    Invoke(Box<invoke::Invoke>),
     Conformance(conformance::Conformance),
     Harness(harness::Harness),
     Version(version::Version),
@@ -82,6 +84,7 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
             tokio::runtime::Runtime::new()?.block_on(or_interrupted(command.run_all(&common)))
         }
         Command::Import(command) => command.run(&common),
+        Command::Invoke(command) => command.run(&common),
         Command::Conformance(command) => {
             let checking = command.run(Output::stdout(common.output));
             tokio::runtime::Runtime::new()?.block_on(or_interrupted(checking))

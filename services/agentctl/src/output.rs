@@ -96,6 +96,18 @@ impl<W: Write> Output<W> {
         Ok(write_json(&mut self.out, value)?)
     }
 
+    /// Prints a line as it is, at once, whatever the form of the output.
+    pub fn verbatim(&mut self, line: &str) -> Result<(), OutputError> {
+        writeln!(self.out, "{line}")?;
+        self.flush()
+    }
+
+    /// Prints bytes as they are, at once.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), OutputError> {
+        self.out.write_all(bytes)?;
+        self.flush()
+    }
+
     /// Shows everything printed so far.
     pub fn flush(&mut self) -> Result<(), OutputError> {
         Ok(self.out.flush()?)
