@@ -6,6 +6,7 @@
 
 mod ids;
 mod measures;
+mod process;
 mod programs;
 mod source;
 mod tasks;
@@ -13,6 +14,7 @@ mod traces;
 
 pub use ids::{execution_id, harness_uid, hex_id, request_id, session_uid};
 pub use measures::{Counters, Durations, Labels, begin_at_zero, durations, observe, short_durations};
+pub use process::{has_ended, process_mark};
 pub use programs::{Variables, program_environment};
 pub use source::{Env, VirtualClock};
 pub use tasks::{TaskKind, Tasks};

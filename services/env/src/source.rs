@@ -56,6 +56,12 @@ impl Env {
         i64::try_from(self.unix_time().as_nanos()).unwrap_or(i64::MAX)
     }
 
+    /// Whether time and randomness are those of the world, and not of a test or a simulation.
+    #[must_use]
+    pub fn is_real(&self) -> bool {
+        matches!(self.clock, Clock::System)
+    }
+
     /// Fills `buffer` with random bytes.
     pub fn fill(&self, buffer: &mut [u8]) {
         // A panic while holding the generator leaves it usable: there is no invariant to break.

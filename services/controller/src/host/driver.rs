@@ -111,12 +111,15 @@ impl Driver<'_> {
             .unwrap_or_else(|_elapsed| Input::HarnessFailed("it did not park in time".into()))
     }
 
-    /// What an invocation was about to stream it will stream again.
+    /// What an invocation was about to stream or to return it says again when it is resumed.
     async fn next_parked(&mut self, connection: &mut LimitedConnection) -> Input {
+        let again = |input: &Input| match input {
+            Input::Event { event, .. } => matches!(event.kind(), EventKind::EventStream | EventKind::EventReturn),
+            _ => false,
+        };
         loop {
             let input = connection.next(self.env).await;
-            let streams = matches!(&input, Input::Event { event, .. } if event.kind() == EventKind::EventStream);
-            if self.exchange.is_none() || !streams {
+            if self.exchange.is_none() || !again(&input) {
                 return input;
             }
         }

@@ -123,7 +123,8 @@ impl HarnessChannel for Agents {
         let mut state = self.state();
         let script = (state.script)(&invocation);
         state.invoked.push(invocation);
-        Ok(Box::new(Connection { execution: turn.execution.to_string(), script, told: VecDeque::new() }))
+        let (execution, told) = (turn.execution.to_string(), VecDeque::new());
+        Ok(Box::new(Connection { execution, script, told, parking: None }))
     }
 }
 
@@ -131,19 +132,30 @@ struct Connection {
     execution: String,
     script: Script,
     told: VecDeque<StreamFrame>,
+    /// It was told to park. It first says one thing more, then that it parks, and then nothing.
+    parking: Option<VecDeque<Said>>,
 }
 
 #[async_trait]
 impl HarnessConnection for Connection {
     async fn send(&mut self, frame: HostFrame) -> Result<(), HarnessFailure> {
-        if let HostFrame::Stream(frame) = frame {
-            self.told.push_back(frame);
+        match frame {
+            HostFrame::Stream(frame) => self.told.push_back(frame),
+            HostFrame::Park(reference) => {
+                let parked = Said::Event(EventKind::EventParked, Body::Parked(reference));
+                self.parking = Some([ended("parking"), parked, Said::Closes].into());
+            }
+            _ => {}
         }
         Ok(())
     }
 
     async fn next(&mut self) -> Result<Option<Event>, HarnessFailure> {
-        let Some(said) = (self.script)(&mut self.told) else { return std::future::pending().await };
+        let said = match &mut self.parking {
+            Some(parking) => parking.pop_front(),
+            None => (self.script)(&mut self.told),
+        };
+        let Some(said) = said else { return std::future::pending().await };
         let end = |state: &str| Body::End(HarnessEnd { state: state.into(), error: None });
         let (kind, body) = match said {
             Said::Frame(stream, frame) => {

@@ -1,5 +1,6 @@
 //! Which nodes live: each gives a sign of life in the journal, and takes over what nodes had that give none.
 
+mod sign;
 mod vigil;
 
 use std::time::Duration;
@@ -23,14 +24,14 @@ impl Host {
         self.parts.tasks.spawn("heartbeats", TaskKind::Background, async move {
             let mut beats = interval(BEAT);
             beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            let mut vigil = Vigil::default();
+            let (sign, mut vigil) = (host.sign(), Vigil::default());
             loop {
                 tokio::select! {
                     biased;
                     () = stop.cancelled() => break,
                     _ = beats.tick() => {}
                 }
-                if let Err(error) = host.beat(&mut vigil).await {
+                if let Err(error) = host.beat(&sign, &mut vigil).await {
                     tracing::warn!(%error, "this node cannot give a sign of life");
                 }
             }
@@ -40,15 +41,27 @@ impl Host {
         });
     }
 
-    async fn beat(&self, vigil: &mut Vigil) -> Result<(), JournalError> {
+    async fn beat(&self, sign: &str, vigil: &mut Vigil) -> Result<(), JournalError> {
         let journal = self.journal();
-        journal.beat(&self.parts.coordinator.node().name).await?;
+        journal.beat(sign).await?;
         for dead in vigil.look(&journal.beats().await?, journal.incarnation(), Instant::now()) {
             let instances = journal.reap(dead).await?;
             METRICS.taken_over(instances.len());
             tracing::info!(node = %dead, instances = instances.len(), "took over what a dead node had");
             vigil.forget(dead);
         }
+        self.drive_due().await
+    }
+
+    /// What this node says of itself when it gives a sign of life.
+    fn sign(&self) -> String {
+        // In a simulation the nodes die, and the process lives on.
+        let mark = if self.parts.env.is_real() { env::process_mark() } else { None };
+        sign::write(&self.parts.coordinator.node().name, mark.as_deref())
+    }
+
+    async fn drive_due(&self) -> Result<(), JournalError> {
+        let journal = self.journal();
         let mut after = None;
         loop {
             let due = journal.due_runs(after.as_ref()).await?;

@@ -4,6 +4,7 @@ mod ends;
 mod nodes;
 mod recovery;
 mod running;
+mod turns;
 
 use std::sync::Arc;
 

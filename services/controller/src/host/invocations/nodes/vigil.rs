@@ -7,6 +7,8 @@ use journal::Incarnation;
 use journal::invocations::Beat;
 use tokio::time::Instant;
 
+use super::sign::is_of_the_dead;
+
 /// How long a node may give no sign of life.
 const SILENCE: Duration = Duration::from_secs(8);
 /// How long a node may have something before it gives its first sign; one that has said farewell looks the same.
@@ -29,8 +31,10 @@ impl Vigil {
         let others = beats.iter().filter(|beat| beat.node != own);
         self.seen = others.map(|beat| (beat.node, (beat.beat, since(beat)))).collect();
         let patience = |beat: u64| if beat == 0 { FIRST_SIGN } else { SILENCE };
-        let dead = self.seen.iter().filter(|(_, (beat, since))| now - *since >= patience(*beat));
-        dead.map(|(node, _)| *node).collect()
+        let is_silent =
+            |beat: &Beat| self.seen.get(&beat.node).is_some_and(|(_, since)| now - *since >= patience(beat.beat));
+        let others = beats.iter().filter(|beat| beat.node != own);
+        others.filter(|beat| is_of_the_dead(&beat.name) || is_silent(beat)).map(|beat| beat.node).collect()
     }
 
     /// A dead node has been dealt with. If it shows up again it is looked at anew.
@@ -43,6 +47,7 @@ impl Vigil {
 mod tests {
     use env::Env;
 
+    use super::super::sign;
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -61,6 +66,16 @@ mod tests {
         vigil.forget(other);
         assert_eq!(vigil.look(&beats(8), own, at(17)), []);
         assert_eq!(vigil.look(&[], own, at(40)), [], "it is gone");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_node_whose_process_has_ended_on_this_machine_is_dead_at_once() {
+        let Some(mark) = env::process_mark() else { return };
+        let env = Env::seeded(1);
+        let [own, lives, ended] = [(); 3].map(|()| Incarnation::mint(&env));
+        let beat = |node, mark: &str| Beat { node, name: sign::write("node", Some(mark)), beat: 1 };
+        let beats = [beat(lives, &mark), beat(ended, &format!("{mark}0"))];
+        assert_eq!(Vigil::default().look(&beats, own, Instant::now()), [ended]);
     }
 
     #[tokio::test(start_paused = true)]
