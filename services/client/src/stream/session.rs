@@ -53,7 +53,7 @@ pub enum Update {
     Output(Output),
     /// The agent has no use for an input any more.
     InputCancelled {
-        /// The input, as [`Session::inputs`] counts them.
+        /// The input: which one of those that [`Session::take_inputs`] gives.
         input: usize,
         /// Why.
         reason: ServerReason,
