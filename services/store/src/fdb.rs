@@ -108,7 +108,9 @@ impl Fdb {
         network::start(&options.tls)?;
         let refused = |source| OpenError::Refused { cluster_file: options.cluster_file.clone(), source };
         let database = connect(options::text(&options.cluster_file)?).map_err(refused)?;
-        match tokio::time::timeout(OPEN_BOUND, read_version(&database)).await {
+        let answer = tokio::time::timeout(OPEN_BOUND, read_version(&database)).await;
+        network::stop_at_exit().map_err(OpenError::Client)?;
+        match answer {
             Ok(answer) => answer.map_err(refused)?,
             Err(_) => {
                 return Err(OpenError::NoAnswer { cluster_file: options.cluster_file.clone(), bound: OPEN_BOUND });

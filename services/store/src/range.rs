@@ -98,6 +98,14 @@ impl RangeRead {
         Some(Self { range, ..self.clone() })
     }
 
+    /// This read with room for so much less; `None` if none is left.
+    #[cfg(feature = "fdb")]
+    pub(crate) fn less(self, rows: usize, bytes: usize) -> Option<Self> {
+        let limit = self.limit.checked_sub(rows).filter(|&left| left > 0)?;
+        let byte_limit = self.byte_limit.checked_sub(bytes).filter(|&left| left > 0)?;
+        Some(Self { limit, byte_limit, ..self })
+    }
+
     /// The part of the range that `page`, the answer to this read, tells everything about.
     pub(crate) fn covered_by(&self, page: &Page) -> KeyRange {
         match page.rows.last() {

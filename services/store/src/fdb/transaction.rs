@@ -20,6 +20,9 @@ use crate::{
     Watch,
 };
 
+/// What the client counts for a row of a range beside its key and its value.
+const ROW_BYTES: usize = 24;
+
 /// A transaction on a cluster.
 pub(super) struct FdbTransaction {
     shared: Arc<Shared>,
@@ -61,6 +64,28 @@ impl FdbTransaction {
             Isolation::Serializable => self.account.count_point(key),
             Isolation::Snapshot => Ok(()),
         }
+    }
+
+    /// The first rows of what is read, and the bytes that the client takes them for. It stops short of its limits where the
+    /// range goes on on other servers, or where what it knows already ends.
+    async fn get_part(&mut self, read: &RangeRead, isolation: Isolation) -> Result<(Page, usize), StoreError> {
+        let range = self.shared.subspace.range(&read.range);
+        let option = RangeOption {
+            limit: Some(read.limit),
+            target_bytes: read.byte_limit,
+            // The page is all that is wanted, and all of it.
+            mode: StreamingMode::Exact,
+            reverse: read.reverse,
+            ..RangeOption::from((&range.begin[..], &range.end[..]))
+        };
+        let found = self.transaction.get_range(&option, 1, is_snapshot(isolation));
+        let found = found.await.map_err(read_error)?;
+        let row = |row: &foundationdb::future::FdbKeyValue| KeyValue {
+            key: self.shared.subspace.strip(row.key()),
+            value: Bytes::copy_from_slice(row.value()),
+        };
+        let bytes = found.iter().map(|row| ROW_BYTES + row.key().len() + row.value().len()).sum();
+        Ok((Page { rows: found.iter().map(row).collect(), more: found.more() }, bytes))
     }
 
     /// What was presumed is compared only here, so that the reads run while the writes are prepared.
@@ -113,22 +138,13 @@ impl EngineTransaction for FdbTransaction {
 
     async fn get_range(&mut self, read: &RangeRead, isolation: Isolation) -> Result<Page, StoreError> {
         limits::check_range(&read.range)?;
-        let range = self.shared.subspace.range(&read.range);
-        let option = RangeOption {
-            limit: Some(read.limit),
-            target_bytes: read.byte_limit,
-            // The page is all that is wanted, and all of it.
-            mode: StreamingMode::Exact,
-            reverse: read.reverse,
-            ..RangeOption::from((&range.begin[..], &range.end[..]))
-        };
-        let found = self.transaction.get_range(&option, 1, is_snapshot(isolation));
-        let found = found.await.map_err(read_error)?;
-        let row = |row: &foundationdb::future::FdbKeyValue| KeyValue {
-            key: self.shared.subspace.strip(row.key()),
-            value: Bytes::copy_from_slice(row.value()),
-        };
-        let page = Page { rows: found.iter().map(row).collect(), more: found.more() };
+        let (mut page, mut rest) = (Page { rows: Vec::new(), more: true }, Some(read.clone()));
+        while let Some(read) = rest {
+            let (part, bytes) = self.get_part(&read, isolation).await?;
+            rest = read.after(&part).and_then(|rest| rest.less(part.rows.len(), bytes));
+            page.more = part.more;
+            page.rows.extend(part.rows);
+        }
         if isolation == Isolation::Serializable {
             self.account.count_range(&read.covered_by(&page))?;
         }
