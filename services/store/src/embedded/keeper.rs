@@ -110,8 +110,9 @@ impl Keeper {
     fn checkpoint(&self) {
         for _ in 0..CHECKPOINT_TRIES {
             match self.table.checkpoint() {
-                Ok(wal) if wal.left() <= SHORT_REST => return self.queue.ask(Errand::FinishCheckpoint),
-                Ok(_) => {}
+                Ok(Some(wal)) if wal.left() <= SHORT_REST => return self.queue.ask(Errand::FinishCheckpoint),
+                Ok(Some(_)) => {}
+                Ok(None) => return,
                 Err(error) => return tracing::warn!(%error, "cannot copy the write-ahead log"),
             }
         }

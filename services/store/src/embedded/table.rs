@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use rusqlite::types::ValueRef;
 use rusqlite::wal::CheckpointMode;
-use rusqlite::{Connection, MAIN_DB, OptionalExtension, Row, params};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OptionalExtension, Row, params};
 
 use crate::optimistic::Swap;
 use crate::range::PageBuilder;
@@ -98,9 +98,13 @@ impl Table {
         self.wal(CheckpointMode::NOOP).map(|wal| wal.frames)
     }
 
-    /// Copies as much of the write-ahead log into the main file as it can without waiting for anybody.
-    pub(super) fn checkpoint(&self) -> rusqlite::Result<Wal> {
-        self.wal(CheckpointMode::PASSIVE)
+    /// Copies as much of the write-ahead log into the main file as it can without waiting for anybody. `None` if somebody
+    /// else, perhaps another process, is at it.
+    pub(super) fn checkpoint(&self) -> rusqlite::Result<Option<Wal>> {
+        match self.wal(CheckpointMode::PASSIVE) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(None),
+            copied => copied.map(Some),
+        }
     }
 
     fn wal(&self, mode: CheckpointMode) -> rusqlite::Result<Wal> {

@@ -141,7 +141,7 @@ impl Writer {
 
     fn finish_checkpoint(&self) {
         match self.table.checkpoint() {
-            Ok(_) => self.counters.checkpoints.add(1),
+            Ok(copied) => self.counters.checkpoints.add(usize::from(copied.is_some())),
             Err(error) => tracing::warn!(%error, "cannot finish a checkpoint"),
         }
     }

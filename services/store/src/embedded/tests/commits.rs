@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use super::{Place, get, set};
 use crate::embedded::group::{GroupError, Outcome, commit_group};
+use crate::embedded::table::Table;
 use crate::limits::VALUE_BYTES;
 use crate::optimistic::Commit;
 use crate::reads::Reads;
@@ -102,6 +103,23 @@ async fn write_ahead_log_starts_anew_under_load() {
     let log = fs::metadata(place.directory.path().join("store-wal")).expect("log").len();
     assert!(log < 60 << 20, "the log has {log} bytes");
     assert!(engine.stats().checkpoints > 0);
+}
+
+#[test]
+fn somebody_else_who_copies_the_log_is_no_trouble() {
+    const ROUNDS: usize = 100;
+    let place = Place::new();
+    let file = place.file();
+    let copy = |table: Table| (0..ROUNDS).try_for_each(|_| table.checkpoint().map(drop));
+    std::thread::scope(|scope| {
+        let copying = [(); 2].map(|()| file.writer().expect("writer")).map(|table| scope.spawn(move || copy(table)));
+        let (turn, mut table) = (file.turn().expect("turn"), file.writer().expect("writer"));
+        while copying.iter().any(|thread| !thread.is_finished()) {
+            let group = [commit(|writes| writes.set(b"key", &[1; VALUE_BYTES]))];
+            commit_group(&turn, &mut table, group.iter()).expect("group");
+        }
+        copying.into_iter().for_each(|thread| thread.join().expect("no panic").expect("copied, or left to the other"));
+    });
 }
 
 #[tokio::test]
