@@ -19,6 +19,7 @@ mod resume;
 mod suspend;
 mod verify;
 mod version;
+mod watch;
 
 use clap::Subcommand;
 use client::Client;
@@ -48,6 +49,7 @@ pub enum HostCommand {
     Get(get::Get),
     Exec(exec::Exec),
     Replay(replay::Replay),
+    Watch(watch::Watch),
     Fork(fork::Fork),
     Delete(delete::Delete),
     Suspend(suspend::Suspend),
@@ -119,6 +121,7 @@ impl HostCommand {
             Self::Get(command) => command.run(&mut context).await,
             Self::Exec(command) => command.run(&mut context).await,
             Self::Replay(command) => command.run(&mut context).await,
+            Self::Watch(command) => command.run(&mut context).await,
             Self::Fork(command) => command.run(&mut context).await,
             Self::Delete(command) => command.run(&mut context).await,
             Self::Suspend(command) => command.run(&mut context).await,

@@ -15,7 +15,7 @@ use crate::call::Caller;
 use crate::nodes::Nodes;
 use crate::retry::Repeat;
 use crate::{
-    Addresses, ConnectError, Connector, Error, Exec, MAX_MESSAGE_BYTES, Options, Replay, SeqRange, SessionPages,
+    Addresses, ConnectError, Connector, Error, Exec, MAX_MESSAGE_BYTES, Options, Replay, SeqRange, SessionPages, Watch,
 };
 
 /// The nodes on a journal, any of which serves any session. Cheap to clone; clones share the connections. They are
@@ -120,6 +120,14 @@ impl Client {
     #[must_use]
     pub fn replay(&self, session: &str, range: SeqRange) -> Replay {
         Replay::new(self.clone(), session, range)
+    }
+
+    /// Follows a session, whichever node runs it: the session as it is, its records after `after_seq` (0: all of them), and
+    /// then each record once it is durable, with the text deltas of its turns. Nothing is sent before the first update is
+    /// asked for.
+    #[must_use]
+    pub fn watch(&self, session: &str, after_seq: i64) -> Watch {
+        Watch::new(self.clone(), session, after_seq)
     }
 
     /// Decides a pending approval. Made again when its node is lost: a recorded decision answers an equal one.

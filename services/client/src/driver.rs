@@ -11,7 +11,8 @@ use wire::{ExecRequest, ResumeRequest, Session};
 
 use crate::call::with_id;
 use crate::client::sessions;
-use crate::exec::{Frames, Moved};
+use crate::exec::Moved;
+use crate::frames::Frames;
 use crate::nodes::Node;
 use crate::turn::{Action, Input, Turn};
 use crate::{Client, Code, Error, Origin, Replay, SeqRange, Update};
@@ -127,7 +128,7 @@ impl Driver {
     async fn exec(&mut self) -> Input {
         let node = self.take_to_node();
         let request = self.turn.request().clone();
-        match Frames::open(self.client.caller(), node, request, &self.request_id).await {
+        match Frames::exec(self.client.caller(), node, request, &self.request_id).await {
             Ok(frames) => self.frames = Some(frames),
             Err(error) => return Input::StreamFailed(error),
         }

@@ -4,16 +4,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use futures::stream::{self, BoxStream};
+use futures::stream::BoxStream;
 use futures::{Stream, StreamExt, TryFutureExt};
-use tonic::Streaming;
 use wire::exec_update::Update as Frame;
 use wire::{Delta, ExecRequest, ExecUpdate, LogRecord, Session};
 
-use crate::call::{Caller, with_id};
-use crate::client::sessions;
 use crate::driver::Driver;
-use crate::nodes::Node;
+use crate::frames::Frames;
 use crate::{Client, Error};
 
 /// The updates of a turn, as they arrive. Dropping it cancels the turn.
@@ -31,7 +28,7 @@ pub enum Update {
     Record(Box<LogRecord>),
     /// Text of a completion that is still streaming. Never durable by itself, and not repeated after a node was lost.
     Delta(Delta),
-    /// The turn's node was lost, and the turn goes on.
+    /// The turn's node was lost, and the turn goes on. Of turns that this client runs.
     Moved(Moved),
 }
 
@@ -50,7 +47,7 @@ impl Exec {
         let (client, id) = (client.clone(), request_id.clone());
         let updates = if client.caller().options().turn_patience.is_zero() {
             let frames =
-                async move { Frames::open(client.caller(), client.caller().nodes().chosen(), request, &id).await };
+                async move { Frames::exec(client.caller(), client.caller().nodes().chosen(), request, &id).await };
             frames.map_ok(Frames::into_stream).try_flatten_stream().boxed()
         } else {
             let driver = Driver::begin(client, request, id);
@@ -75,7 +72,7 @@ impl Stream for Exec {
 }
 
 impl Update {
-    fn from_wire(frame: ExecUpdate) -> Option<Self> {
+    pub(crate) fn from_wire(frame: ExecUpdate) -> Option<Self> {
         Some(match frame.update? {
             Frame::Session(session) => Self::Session(Box::new(session)),
             Frame::Record(record) => Self::Record(Box::new(record)),
@@ -93,60 +90,5 @@ impl Update {
             Self::Moved(_) => return None,
         };
         Some(ExecUpdate { update: Some(update) })
-    }
-}
-
-/// What one call of Exec sends.
-pub(crate) struct Frames {
-    caller: Caller,
-    node: Node,
-    updates: Streaming<ExecUpdate>,
-    request_id: String,
-}
-
-impl Frames {
-    /// Calls Exec at `node`.
-    pub(crate) async fn open(
-        caller: &Caller,
-        node: Node,
-        request: ExecRequest,
-        request_id: &str,
-    ) -> Result<Self, Error> {
-        match sessions(node.channel()).exec(with_id(request, request_id)).await {
-            Ok(updates) => {
-                let (caller, request_id) = (caller.clone(), request_id.to_owned());
-                Ok(Self { caller, node, updates: updates.into_inner(), request_id })
-            }
-            Err(status) => {
-                let error = Error::from_status(&status, request_id);
-                caller.nodes().heard(&node, &error);
-                Err(error)
-            }
-        }
-    }
-
-    /// The next update; `None` after the last.
-    pub(crate) async fn next(&mut self) -> Result<Option<Update>, Error> {
-        loop {
-            match self.updates.message().await {
-                Ok(None) => return Ok(None),
-                Ok(Some(frame)) => {
-                    // A frame of a kind that this client does not know yet is skipped.
-                    if let Some(update) = Update::from_wire(frame) {
-                        return Ok(Some(update));
-                    }
-                }
-                Err(status) => {
-                    let error = Error::from_status(&status, &self.request_id);
-                    self.caller.nodes().heard(&self.node, &error);
-                    return Err(error);
-                }
-            }
-        }
-    }
-
-    fn into_stream(self) -> impl Stream<Item = Result<Update, Error>> + Send + 'static {
-        stream::try_unfold(self, |mut frames| async move { Ok(frames.next().await?.map(|update| (update, frames))) })
-            .boxed()
     }
 }

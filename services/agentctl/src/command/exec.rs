@@ -46,7 +46,7 @@ impl Exec {
 }
 
 /// Prints an update at once. A session frame is of interest to a person only if it names a session that is `new`.
-fn show(output: &mut Output, update: Update, new: bool) -> Result<(), OutputError> {
+pub(super) fn show(output: &mut Output, update: Update, new: bool) -> Result<(), OutputError> {
     if let Update::Moved(Moved { lost, to }) = &update {
         // On standard error, so that the output has nothing but the turn; after what is printed, to be read in this order.
         output.end_line()?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::ctl::{Ctl, ended};
+use crate::ctl::{Ctl, echo_turn, ended};
 
 /// Longest wait for anything.
 const BOUND: Duration = Duration::from_secs(30);
@@ -68,6 +68,26 @@ fn streamed_text_appears_as_it_arrives_and_records_start_on_their_own_line() {
     stdout.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "two\nseq=4   EVENT_OUTPUT  assistant: one, two\nseq=5   EVENT_END\n");
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_watch_shows_what_is_there_and_what_comes_until_it_is_interrupted() {
+    let ctl = Ctl::new();
+    let session = ctl.new_session("one");
+    let mut child =
+        ctl.command(&["watch", "--session", &session, "--from", "3"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut shown = |lines: &str| {
+        let mut read = vec![0; lines.len()];
+        stdout.read_exact(&mut read).unwrap();
+        assert_eq!(String::from_utf8(read).unwrap(), lines);
+    };
+    let first = echo_turn(1, "one");
+    shown(&first[first.find("seq=3").unwrap()..]);
+    ctl.ok(&["exec", "--session", &session, "--input", "two"]);
+    shown(&echo_turn(6, "two"));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[test]

@@ -7,3 +7,4 @@ mod fail_over;
 mod listing;
 mod replay;
 mod script;
+mod watch;

@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream
 use tonic::transport::Server;
 use tonic::transport::server::Connected;
 use tonic::{Request, Response, Status};
+use wire::exec_update::Update;
 use wire::sessions_server::{Sessions, SessionsServer};
 use wire::*;
 
@@ -28,7 +29,7 @@ pub struct State {
     /// Updates of every exec, then this status.
     pub updates: Vec<ExecUpdate>,
     pub exec_ends: Option<Status>,
-    /// Replays that end with UNAVAILABLE after this many records.
+    /// Replays and watches that end with UNAVAILABLE after this many records.
     pub interrupted_replays: usize,
     pub interrupted_after: usize,
     /// get_session never answers.
@@ -49,6 +50,20 @@ pub enum Lost {
     Refused,
     /// The connection breaks once the node has it.
     Broken,
+}
+
+impl State {
+    /// The records of a replay or a watch, which may be interrupted.
+    fn records(&mut self, from: i64, to: i64) -> Vec<Result<LogRecord, Status>> {
+        self.replays_from.push(from);
+        let to = if to == 0 { self.records } else { to.min(self.records) };
+        let mut answers: Vec<_> = (from..=to).map(|seq| Ok(record(seq))).collect();
+        if self.replays_from.len() <= self.interrupted_replays {
+            answers.truncate(self.interrupted_after);
+            answers.push(Err(Status::unavailable("going away")));
+        }
+        answers
+    }
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -183,16 +198,8 @@ impl Sessions for Script {
     async fn replay(&self, request: Request<ReplayRequest>) -> Result<Response<Self::ReplayStream>, Status> {
         self.seen(&request);
         let asked = request.into_inner();
-        self.with(|state| {
-            state.replays_from.push(asked.from_seq);
-            let to = if asked.to_seq == 0 { state.records } else { asked.to_seq.min(state.records) };
-            let mut answers: Vec<_> = (asked.from_seq..=to).map(|seq| Ok(record(seq))).collect();
-            if state.replays_from.len() <= state.interrupted_replays {
-                answers.truncate(state.interrupted_after);
-                answers.push(Err(Status::unavailable("going away")));
-            }
-            Ok(Response::new(Box::pin(stream::iter(answers)) as Answers<LogRecord>))
-        })
+        let answers = self.with(|state| state.records(asked.from_seq, asked.to_seq));
+        Ok(Response::new(Box::pin(stream::iter(answers))))
     }
 
     async fn describe_agent(&self, request: Request<DescribeAgentRequest>) -> Result<Response<AgentType>, Status> {
@@ -202,8 +209,13 @@ impl Sessions for Script {
         found.map(Response::new).ok_or_else(|| Status::not_found("no such agent type"))
     }
 
-    async fn watch(&self, _: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        Err(Status::unimplemented("Watch"))
+    async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        self.seen(&request);
+        let answers = self.with(|state| state.records(request.get_ref().after_seq + 1, 0));
+        let updates = answers.into_iter().map(|answer| answer.map(Update::Record));
+        let updates = std::iter::once(Ok(Update::Session(Session::default()))).chain(updates);
+        let frames = updates.map(|update| update.map(|update| ExecUpdate { update: Some(update) }));
+        Ok(Response::new(Box::pin(stream::iter(frames.collect::<Vec<_>>()))))
     }
 
     async fn fork(&self, request: Request<ForkRequest>) -> Result<Response<ForkResponse>, Status> {
