@@ -28,6 +28,7 @@ async fn a_turn_is_part_of_its_callers_trace_and_tells_nothing_of_what_is_said_i
     let directory = tempfile::tempdir().unwrap();
     let (collector, model) = (TraceReceiver::start().await, ModelServer::start().await);
     let builder = NodeBuilder::new(directory.path()).flag("--otlp-endpoint", collector.endpoint());
+    let builder = builder.flag("--node-name", "one");
     let builder =
         builder.flag("--model", "m").flag("--model-base-url", model.base_url()).variable("MODEL_API_KEY", KEY);
     let mut node = builder.start().await;
@@ -45,7 +46,7 @@ async fn a_turn_is_part_of_its_callers_trace_and_tells_nothing_of_what_is_said_i
         .await;
     assert_eq!(call.attributes["operation"], "Exec");
     assert_eq!((&call.attributes["session"], &turn.attributes["session"]), (&session, &session));
-    assert_eq!(turn.attributes["execution"].len(), 16);
+    assert_eq!((turn.attributes["node"].as_str(), turn.attributes["execution"].len()), ("one", 16));
     assert_eq!(turn.resource["service.name"], "agentsessionsd");
     assert!(turn.resource["service.instance.id"].ends_with(&format!("/{}", node.pid())));
     assert_eq!(model.traces(), [format!("00-{TRACE}-{}-01", model_call.span_id)]);

@@ -66,7 +66,8 @@ impl Host {
             appended: &mut appended,
         };
         let live = METRICS.turn_begins();
-        let span = tracing::info_span!("turn", session = %start.session, execution = %start.execution);
+        let node = self.parts.coordinator.node().name.as_str();
+        let span = tracing::info_span!("turn", node, session = %start.session, execution = %start.execution);
         let end = driver.run(turn, channel, start).instrument(span).await;
         let outcome = match end {
             TurnEnd::Completed => Ok(Ended::Completed),
