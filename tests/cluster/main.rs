@@ -4,6 +4,8 @@
 
 mod busy;
 mod command_line;
+mod crowd;
+mod database;
 mod decisions;
 mod hints;
 mod kills;

@@ -17,11 +17,10 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a node for each builder, and prints on which engine its journal is.
+    /// Starts a node for each builder.
     pub async fn start(builders: impl IntoIterator<Item = NodeBuilder>) -> Self {
         let mut nodes = Vec::new();
         for builder in builders {
-            println!("a node on a journal of the engine {}", builder.journal().engine());
             nodes.push(builder.at(&free_address().await).start().await);
         }
         Self { nodes }

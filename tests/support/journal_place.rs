@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use store::Engine;
 use store::embedded::{Embedded, EmbeddedOptions};
@@ -21,21 +21,38 @@ pub enum JournalPlace {
 }
 
 impl JournalPlace {
-    /// That of `directory`.
+    /// That of `directory`. The first one of a process prints which engine its tests run on.
     #[must_use]
     pub fn of(directory: &Path) -> Self {
+        static SAID: Once = Once::new();
+        let place = Self::told_by_environment(directory);
+        SAID.call_once(|| println!("journals of this run are kept by {}", place.engine()));
+        place
+    }
+
+    fn told_by_environment(directory: &Path) -> Self {
         #[cfg(feature = "fdb")]
         if let Some(cluster_file) = std::env::var_os("FDB_CLUSTER_FILE") {
-            return Self::Cluster(options(&cluster_file, directory));
+            return Self::in_cluster(Path::new(&cluster_file), directory);
         }
         Self::File(directory.join("journal.db"))
     }
 
-    /// The engine that it is on.
+    /// That of `directory` in the cluster of `cluster_file`: a subspace that only this directory has.
+    #[cfg(feature = "fdb")]
     #[must_use]
-    pub fn engine(&self) -> &'static str {
+    pub fn in_cluster(cluster_file: &Path, directory: &Path) -> Self {
+        use sha2::{Digest, Sha256};
+
+        let digest = hex::encode(Sha256::digest(directory.as_os_str().as_encoded_bytes()));
+        let mut options = FdbOptions::new(cluster_file);
+        options.subspace = format!("test-{}", &digest[..16]).parse().expect("a name of hexadecimal digits");
+        Self::Cluster(options)
+    }
+
+    fn engine(&self) -> &'static str {
         match self {
-            Self::File(_) => "embedded",
+            Self::File(_) => "the embedded engine",
             #[cfg(feature = "fdb")]
             Self::Cluster(_) => "FoundationDB",
         }
@@ -62,15 +79,4 @@ impl JournalPlace {
             Self::Cluster(options) => Arc::new(Fdb::open(options).await.expect("the cluster opens")),
         }
     }
-}
-
-/// A subspace that only this directory has.
-#[cfg(feature = "fdb")]
-fn options(cluster_file: &std::ffi::OsStr, directory: &Path) -> FdbOptions {
-    use sha2::{Digest, Sha256};
-
-    let digest = hex::encode(Sha256::digest(directory.as_os_str().as_encoded_bytes()));
-    let mut options = FdbOptions::new(cluster_file);
-    options.subspace = format!("test-{}", &digest[..16]).parse().expect("a name of hexadecimal digits");
-    options
 }

@@ -4,12 +4,15 @@ mod cable;
 mod cluster;
 mod command;
 mod cut;
+#[cfg(feature = "fdb")]
+mod fdb_server;
 mod harness_server;
 mod journal_place;
 mod model_server;
 mod nats_server;
 mod node;
 mod operator;
+mod programs;
 mod raw_harness;
 pub mod records;
 mod reference_journal;
@@ -26,6 +29,8 @@ pub use cable::Cable;
 pub use cluster::Cluster;
 pub use command::{Agentctl, Ended};
 pub use cut::cut_after;
+#[cfg(feature = "fdb")]
+pub use fdb_server::FdbServer;
 pub use harness_server::HarnessServer;
 pub use journal_place::JournalPlace;
 pub use model_server::ModelServer;

