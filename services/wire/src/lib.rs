@@ -14,6 +14,7 @@ mod message;
 mod normalise;
 mod scan;
 mod spec_digest;
+mod stream;
 pub mod strict;
 pub mod verify;
 

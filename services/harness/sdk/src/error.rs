@@ -63,4 +63,36 @@ pub enum Violation {
     /// A receipt whose status is impossible after the decision.
     #[error("the receipt contradicts the decision")]
     Contradiction,
+    /// Something is wrong with the streams of the invocation.
+    #[error(transparent)]
+    Stream(#[from] StreamFault),
+}
+
+/// How the host broke the rules of streams (invocation.proto).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum StreamFault {
+    /// It says nothing.
+    #[error("a stream frame says nothing")]
+    Empty,
+    /// Items and ends are for inputs, credit for outputs.
+    #[error("a stream frame is for a stream of the other direction")]
+    Direction,
+    /// More streams than an invocation may have.
+    #[error("a stream frame is of one stream too many")]
+    TooMany,
+    /// An item was left out, or came again.
+    #[error("a stream frame carries an item out of order")]
+    Sequence,
+    /// No bytes, or more than 1 MiB.
+    #[error("a stream frame carries no octets, or too many")]
+    Octets,
+    /// The item should have waited for credit.
+    #[error("a stream frame carries an item without credit")]
+    Overdrawn,
+    /// Credit that is not positive, or beyond all measure.
+    #[error("a stream frame grants impossible credit")]
+    Credit,
+    /// The stream has ended.
+    #[error("a stream frame follows the end of its stream")]
+    AfterEnd,
 }

@@ -52,19 +52,28 @@
 //! the error. [`Run`] is that state machine without a transport: a stream of events that is fed with frames. A host in the
 //! same process polls it directly, and [`serve`] puts it behind a socket, so both run the very same code.
 
+mod agent;
+mod data;
 mod error;
 mod frame;
 mod harness;
 mod run;
+pub mod schema;
 mod server;
 mod sink;
+mod streams;
 mod turn;
 
 pub use async_trait::async_trait;
+pub use bytes::Bytes;
+pub use stream_session::value::Value;
 
-pub use error::{Refusal, SinkError, Violation};
+pub use agent::{Agent, Agents, Call, InvalidAgent, Method};
+pub use data::{Binary, Decode, Encode, Mismatch, Record, Scope};
+pub use error::{Refusal, SinkError, StreamFault, Violation};
 pub use harness::{Failure, Harness};
-pub use run::Run;
+pub use run::{Inlet, Run};
 pub use server::{HarnessService, Listener, MAX_MESSAGE_BYTES, router, serve};
 pub use sink::{Decided, Sink};
+pub use streams::{Cancelled, Input, Outlet, Output, Streams};
 pub use turn::Turn;

@@ -1,5 +1,7 @@
 //! A running turn.
 
+mod inlet;
+
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,27 +10,29 @@ use std::task::{Context, Poll, ready};
 use futures::future::BoxFuture;
 use futures::{FutureExt, Stream};
 use tokio::sync::mpsc;
-use wire::controller_frame::Frame;
 use wire::event::Body;
 use wire::{ControllerFrame, Error, Event, EventKind, HarnessEnd};
 
-use crate::frame::{self, Address};
-use crate::{Failure, Harness, Sink, Turn, Violation};
+pub use inlet::Inlet;
 
-/// Events that a harness can be ahead of whoever reads them. More than one would let it go on after a PARKED.
-const EVENTS_AHEAD: usize = 1;
-/// Frames that can wait for the harness: a decision and its receipt.
-const FRAMES_AHEAD: usize = 2;
+use crate::frame::Address;
+use crate::{Failure, Harness, Sink, Streams, Turn};
+
+/// Effects that a harness can be ahead of whoever reads them. More than one would let it go on after a PARKED.
+const EFFECTS_AHEAD: usize = 1;
+/// Answers that can wait for the harness: a decision and its receipt.
+const ANSWERS_AHEAD: usize = 2;
 
 /// A harness at work on one turn. Whoever reads its events runs it: there is no task behind it, the harness advances
 /// only while the stream is polled, and dropping the run drops the harness.
 ///
 /// The stream ends after an END or PARKED event.
 pub struct Run {
-    address: Arc<Address>,
     progress: Progress,
-    events: mpsc::Receiver<Event>,
-    frames: Option<mpsc::Sender<Frame>>,
+    effects: mpsc::Receiver<Event>,
+    inlet: Inlet,
+    /// Whether the next event is one of a stream, if there are both.
+    stream_is_next: bool,
 }
 
 enum Progress {
@@ -43,45 +47,83 @@ impl Run {
     #[must_use]
     pub fn new(harness: Arc<dyn Harness>, turn: Turn) -> Self {
         let address = Arc::new(Address { session: turn.session.clone(), execution: turn.execution.clone() });
-        let (outgoing, events) = mpsc::channel(EVENTS_AHEAD);
-        let (frames, replies) = mpsc::channel(FRAMES_AHEAD);
-        let sink = Sink::new(Arc::clone(&address), outgoing, replies);
-        Self { address, progress: Progress::Running(drive(harness, turn, sink).boxed()), events, frames: Some(frames) }
+        let (outgoing, effects) = mpsc::channel(EFFECTS_AHEAD);
+        let (answers, replies) = mpsc::channel(ANSWERS_AHEAD);
+        let streams = turn.invocation().map(|_| Streams::default());
+        let sink = Sink::new(Arc::clone(&address), outgoing, replies, streams.clone().unwrap_or_default());
+        let progress = Progress::Running(drive(harness, turn, sink).boxed());
+        Self { progress, effects, inlet: Inlet::new(address, answers, streams), stream_is_next: true }
     }
 
-    /// Gives a frame after the first to the harness. Never waits: a host that sends more than was asked for breaks the
-    /// protocol, which ends the run as failed. After the end of the run frames are ignored.
-    pub fn deliver(&mut self, frame: ControllerFrame) {
-        match self.address.open(frame) {
-            Ok(Frame::Cancel(cancel)) => self.stop(Failure::new(format!("canceled by the host: {}", cancel.reason))),
-            Ok(frame) => self.answer(frame),
-            Err(violation) => self.stop(violation.into()),
-        }
-    }
-
-    /// Tells the harness that no frame will follow: an effect that waits for an answer fails.
-    pub fn close(&mut self) {
-        self.frames = None;
-    }
-
-    /// Whether the harness is still at work.
+    /// Where the frames of the host come in, also while somebody waits for an event.
     #[must_use]
-    pub fn is_running(&self) -> bool {
-        matches!(self.progress, Progress::Running(_))
+    pub fn inlet(&self) -> Inlet {
+        self.inlet.clone()
     }
 
-    fn answer(&mut self, frame: Frame) {
-        let Some(frames) = &self.frames else { return };
-        if let Err(mpsc::error::TrySendError::Full(frame)) = frames.try_send(frame) {
-            self.stop(Violation::Unexpected(frame::name(Some(&frame))).into());
+    /// [`Inlet::deliver`]; a harness that is stopped by the frame is dropped at once.
+    pub fn deliver(&mut self, frame: ControllerFrame) {
+        self.inlet.deliver(frame);
+        self.heed();
+    }
+
+    /// [`Inlet::close`].
+    pub fn close(&mut self) {
+        self.inlet.close();
+    }
+
+    /// Stops the harness if a frame said so. That drops it, and with it the sender of events.
+    fn heed(&mut self) {
+        if matches!(self.progress, Progress::Running(_))
+            && let Some(failure) = self.inlet.stopped()
+        {
+            self.end(Err(failure));
         }
     }
 
-    /// Drops the harness, and with it the sender of events.
-    fn stop(&mut self, failure: Failure) {
-        if self.is_running() {
-            self.progress = Progress::Ending(Err(failure));
+    fn end(&mut self, outcome: Result<(), Failure>) {
+        // Streams that are open when a turn fails are the host's to end: the harness has no say in it any more.
+        if let (Some(streams), Err(_)) = (self.inlet.streams(), &outcome) {
+            streams.close();
         }
+        self.progress = Progress::Ending(outcome);
+        self.inlet.finish();
+    }
+
+    /// Lets the harness go on until it waits for something.
+    fn advance(&mut self, cx: &mut Context<'_>) {
+        self.inlet.listen(cx);
+        self.heed();
+        let Progress::Running(harness) = &mut self.progress else { return };
+        let mut outcome = harness.poll_unpin(cx);
+        if let Some(streams) = self.inlet.streams()
+            && !matches!(outcome, Poll::Ready(Err(_)))
+            && let Err(failure) = streams.settle(cx)
+        {
+            outcome = Poll::Ready(Err(failure));
+        }
+        if let Poll::Ready(outcome) = outcome {
+            self.end(outcome);
+        }
+    }
+
+    /// What the harness has emitted. Neither effects nor streams keep the others waiting.
+    fn emitted(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        self.stream_is_next = !self.stream_is_next;
+        if self.stream_is_next
+            && let Some(event) = self.of_stream()
+        {
+            return Poll::Ready(Some(event));
+        }
+        match self.effects.poll_recv(cx) {
+            Poll::Ready(Some(event)) => Poll::Ready(Some(event)),
+            none => self.of_stream().map_or(none, |event| Poll::Ready(Some(event))),
+        }
+    }
+
+    fn of_stream(&self) -> Option<Event> {
+        let told = self.inlet.streams()?.next()?;
+        Some(self.inlet.address().event(told.kind, told.body))
     }
 }
 
@@ -90,22 +132,32 @@ impl Stream for Run {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         let run = self.get_mut();
-        if let Progress::Running(harness) = &mut run.progress
-            && let Poll::Ready(outcome) = harness.poll_unpin(cx)
-        {
-            run.progress = Progress::Ending(outcome);
+        run.advance(cx);
+        if matches!(run.progress, Progress::Ended) {
+            return Poll::Ready(None);
         }
         // What the harness has emitted comes before the way it ended.
-        let emitted = ready!(run.events.poll_recv(cx));
-        if let Some(event) = emitted {
+        if let Some(event) = ready!(run.emitted(cx)) {
             if event.kind() == EventKind::EventParked {
                 run.progress = Progress::Ended;
+                run.inlet.finish();
             }
             return Poll::Ready(Some(event));
         }
         match std::mem::replace(&mut run.progress, Progress::Ended) {
-            Progress::Ending(outcome) => Poll::Ready(Some(run.address.event(EventKind::EventEnd, end(outcome)))),
+            Progress::Ending(outcome) => {
+                Poll::Ready(Some(run.inlet.address().event(EventKind::EventEnd, end(outcome))))
+            }
             Progress::Running(_) | Progress::Ended => Poll::Ready(None),
+        }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // Work that has not begun holds streams, which hold it.
+        if let Some(streams) = self.inlet.streams() {
+            streams.close();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The way out of a harness: every effect of a turn.
 
 use std::future::pending;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc;
 use wire::controller_frame::Frame;
@@ -10,7 +10,7 @@ use wire::tool_result::Code;
 use wire::{ApprovalRef, ApprovalResult, Event, EventKind, Mediation, Message, ModelCall, ToolCall, ToolResult, Usage};
 
 use crate::frame::{self, Address, Gate};
-use crate::{Failure, Refusal, SinkError, Violation};
+use crate::{Failure, Refusal, SinkError, Streams, Violation};
 
 /// Asks the host for effects and reports what the harness did itself. One at a time: each method is done when the host
 /// has answered, or, where there is no answer, when the event is on its way.
@@ -22,8 +22,10 @@ pub struct Sink {
     outgoing: mpsc::Sender<Event>,
     replies: mpsc::Receiver<Frame>,
     waiting: bool,
-    broken: Option<SinkError>,
+    /// Of the turn, whoever has the sink.
+    broken: Arc<OnceLock<SinkError>>,
     model_calls: u64,
+    streams: Streams,
 }
 
 /// A gated call that was decided.
@@ -38,8 +40,31 @@ pub struct Decided {
 }
 
 impl Sink {
-    pub(crate) fn new(address: Arc<Address>, outgoing: mpsc::Sender<Event>, replies: mpsc::Receiver<Frame>) -> Self {
-        Self { address, outgoing, replies, waiting: false, broken: None, model_calls: 0 }
+    pub(crate) fn new(
+        address: Arc<Address>,
+        outgoing: mpsc::Sender<Event>,
+        replies: mpsc::Receiver<Frame>,
+        streams: Streams,
+    ) -> Self {
+        Self { address, outgoing, replies, waiting: false, broken: Arc::default(), model_calls: 0, streams }
+    }
+
+    /// The same sink for somebody else. This one gets no answers any more.
+    pub(crate) fn hand_over(&mut self) -> Self {
+        let (_, nothing) = mpsc::channel(1);
+        Self {
+            address: Arc::clone(&self.address),
+            outgoing: self.outgoing.clone(),
+            replies: std::mem::replace(&mut self.replies, nothing),
+            waiting: self.waiting,
+            broken: Arc::clone(&self.broken),
+            model_calls: self.model_calls,
+            streams: self.streams.clone(),
+        }
+    }
+
+    pub(crate) fn streams(&self) -> &Streams {
+        &self.streams
     }
 
     /// Completes a model request. `call.id` may be left empty; `call.input_hash` is the host's to fill.
@@ -116,8 +141,8 @@ impl Sink {
 
     /// What the turn ends with when the harness returned `returned`: a broken protocol cannot be returned away.
     pub(crate) fn outcome(self, returned: Result<(), Failure>) -> Result<(), Failure> {
-        match self.broken {
-            Some(broken) if returned.is_ok() => Err(broken.into()),
+        match self.broken.get() {
+            Some(broken) if returned.is_ok() => Err(broken.clone().into()),
             _ => returned,
         }
     }
@@ -161,7 +186,7 @@ impl Sink {
 
     /// Whether the next effect can begin.
     fn check(&mut self) -> Result<(), SinkError> {
-        if let Some(broken) = &self.broken {
+        if let Some(broken) = self.broken.get() {
             return Err(broken.clone());
         }
         if self.waiting {
@@ -178,8 +203,8 @@ impl Sink {
         answer.map_err(|violation| self.fail(violation.into()))
     }
 
-    fn fail(&mut self, error: SinkError) -> SinkError {
-        self.broken = Some(error.clone());
+    fn fail(&self, error: SinkError) -> SinkError {
+        self.broken.get_or_init(|| error.clone());
         error
     }
 }

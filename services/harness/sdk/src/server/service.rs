@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures::{Stream, StreamExt};
+use futures::{FutureExt, Stream, StreamExt};
+use tokio::task::JoinSet;
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status, Streaming};
 use wire::{ControllerFrame, DescribeRequest, Event, HarnessDescriptor};
 
-use crate::{Harness, Run, Turn};
+use crate::{Harness, Inlet, Run, Turn};
 
 /// Longest wait for the first frame of a stream. Large histories take their time.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -49,7 +50,15 @@ impl wire::harness_server::Harness for HarnessService {
             "turn started"
         );
         let run = Run::new(Arc::clone(&self.harness), turn);
-        Ok(Response::new(Execution { run, frames: Some(frames) }))
+        // What has arrived with the first frame comes before anything that the harness does.
+        while let Some(frame) = frames.message().now_or_never() {
+            if !frame?.is_some_and(|frame| run.inlet().deliver(frame)) {
+                break;
+            }
+        }
+        let mut reading = JoinSet::new();
+        reading.spawn(read(frames, run.inlet()));
+        Ok(Response::new(Execution { run, reading }))
     }
 }
 
@@ -65,39 +74,35 @@ fn request_id(metadata: &MetadataMap) -> String {
     metadata.get(REQUEST_ID).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }
 
+/// Delivers the frames as they arrive. A host that floods the run has broken the protocol after a few of them, which ends
+/// the run and the reading.
+async fn read(mut frames: Streaming<ControllerFrame>, inlet: Inlet) -> Result<(), Status> {
+    while let Some(frame) = frames.message().await? {
+        if !inlet.deliver(frame) {
+            return Ok(());
+        }
+    }
+    inlet.close();
+    Ok(())
+}
+
 /// A run, fed by the frames of its stream. Polled by the connection, so that it ends when the host goes away.
 pub struct Execution {
     run: Run,
-    frames: Option<Streaming<ControllerFrame>>,
-}
-
-impl Execution {
-    /// Delivers the frames that have arrived. A host that floods the run has broken the protocol after a few of them,
-    /// which ends the run and the reading.
-    fn read_frames(&mut self, cx: &mut Context<'_>) -> Result<(), Status> {
-        while let Some(frames) = &mut self.frames {
-            match frames.poll_next_unpin(cx) {
-                Poll::Pending => break,
-                Poll::Ready(Some(frame)) => self.run.deliver(frame?),
-                Poll::Ready(None) => {
-                    self.run.close();
-                    self.frames = None;
-                }
-            }
-            if !self.run.is_running() {
-                self.frames = None;
-            }
-        }
-        Ok(())
-    }
+    /// In a task of its own: the connection polls the run only while it can send, and a host that waits for its frames to
+    /// be read does not read.
+    reading: JoinSet<Result<(), Status>>,
 }
 
 impl Stream for Execution {
     type Item = Result<Event, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Err(status) = self.read_frames(cx) {
-            return Poll::Ready(Some(Err(status)));
+        if let Poll::Ready(Some(read)) = self.reading.poll_join_next(cx) {
+            let read = read.unwrap_or_else(|error| Err(Status::internal(error.to_string())));
+            if let Err(status) = read {
+                return Poll::Ready(Some(Err(status)));
+            }
         }
         self.run.poll_next_unpin(cx).map(|event| event.map(Ok))
     }

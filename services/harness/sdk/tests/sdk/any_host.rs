@@ -5,10 +5,14 @@ use std::task::Poll;
 use futures::StreamExt;
 use futures::executor::block_on;
 use proptest::prelude::*;
+use sdk::{Input, Method, schema};
 use wire::controller_frame::Frame;
-use wire::{Cancel, ControllerFrame, Event, EventKind, Start};
+use wire::stream_frame::Frame as Said;
+use wire::stream_item::Item;
+use wire::{Cancel, ControllerFrame, Event, EventKind, Start, StreamFrame, StreamItem};
 
-use super::actors::{EXECUTION, Host, SESSION, answer, call, decision, park, question, receipt, result};
+use super::actors::{EXECUTION, Host, SESSION, answer, call, decision, envelope, park, question, receipt, result};
+use super::invoking::{cancel, credit, end, invoke, item, record, stream, string, value_item};
 
 fn any_frame() -> impl Strategy<Value = ControllerFrame> {
     let frame = prop_oneof![
@@ -31,16 +35,53 @@ fn any_frame() -> impl Strategy<Value = ControllerFrame> {
     })
 }
 
-/// A run that asks for everything, answered with `frames` in turn and then with nothing more.
-async fn converse(frames: Vec<(usize, ControllerFrame)>) -> Vec<Event> {
-    let Host { mut run } = Host::running(|_, sink| {
+fn any_said() -> impl Strategy<Value = ControllerFrame> {
+    let sequence = prop_oneof![Just(0), Just(1), Just(2), any::<i64>()];
+    let said = prop_oneof![
+        4 => (sequence, any::<bool>()).prop_map(|(sequence, is_text)| {
+            if is_text { value_item(sequence, &string("x")) } else { item(sequence, Item::Octets(vec![0; 3])) }
+        }),
+        1 => Just(end()),
+        1 => Just(cancel("cancelled")),
+        2 => any::<i64>().prop_map(credit),
+        1 => Just(Said::Item(StreamItem::default())),
+    ];
+    let stream = prop_oneof![4 => Just("in-1"), 4 => Just("output-1"), 1 => Just("output-2"), 1 => Just("other")];
+    (stream, prop::option::weighted(0.95, said))
+        .prop_map(|(stream, frame)| envelope(Frame::Stream(StreamFrame { stream: stream.into(), frame })))
+}
+
+/// A run that asks for everything.
+fn asking() -> Host {
+    Host::running(|_, sink| {
         Box::pin(async move {
             sink.model(question()).await?;
             sink.tool(call()).await?;
             sink.gated(call()).await?;
             Ok(())
         })
+    })
+}
+
+/// An invocation that reads and writes as long as it can.
+fn streaming() -> Host {
+    let method = Method::new("m", schema::record([("in", schema::stream(schema::string()))]), async |mut call| {
+        let mut input: Input<String> = call.parameter("in")?;
+        let (outlet, mut output) = call.output();
+        call.beside(async move {
+            while let Some(item) = input.next().await {
+                output.send(item?.repeat(1 << 19)).await?;
+            }
+            output.end();
+            Ok(())
+        });
+        Ok(outlet)
     });
+    invoke(method, &record(&[&stream("in-1")]))
+}
+
+/// A run that is answered with `frames` in turn and then with nothing more.
+async fn converse(Host { mut run }: Host, frames: Vec<(usize, ControllerFrame)>) -> Vec<Event> {
     let (mut events, mut frames) = (Vec::new(), frames.into_iter());
     loop {
         match futures::poll!(run.next()) {
@@ -54,13 +95,25 @@ async fn converse(frames: Vec<(usize, ControllerFrame)>) -> Vec<Event> {
     }
 }
 
+fn check(events: &[Event]) -> Result<(), TestCaseError> {
+    let ends = |event: &Event| matches!(event.kind(), EventKind::EventEnd | EventKind::EventParked);
+    prop_assert_eq!(events.iter().filter(|event| ends(event)).count(), 1);
+    prop_assert!(events.last().is_some_and(ends));
+    prop_assert!(events.iter().all(|event| event.execution_id == EXECUTION));
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn run_ends_exactly_once_whatever_its_host_sends(frames in prop::collection::vec((1_usize..4, any_frame()), 0..12)) {
-        let events = block_on(converse(frames));
-        let ends = |event: &Event| matches!(event.kind(), EventKind::EventEnd | EventKind::EventParked);
-        prop_assert_eq!(events.iter().filter(|event| ends(event)).count(), 1);
-        prop_assert!(events.last().is_some_and(ends));
-        prop_assert!(events.iter().all(|event| event.execution_id == EXECUTION));
+        let events = block_on(converse(asking(), frames));
+        check(&events)?;
+    }
+
+    #[test]
+    fn invocation_ends_exactly_once_whatever_its_host_says_of_streams(
+        frames in prop::collection::vec((1_usize..3, any_said()), 0..12),
+    ) {
+        check(&block_on(converse(streaming(), frames)))?;
     }
 }
