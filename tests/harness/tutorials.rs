@@ -33,3 +33,10 @@ fn rust_tutorial_quotes_its_example_and_its_configuration() {
 fn python_tutorial_quotes_its_example_and_its_configuration() {
     check("docs/harness-python.md", "python", "\n\n", "services/harness/python/examples/refunds.py");
 }
+
+#[test]
+fn page_of_agents_quotes_its_examples() {
+    let page = file("docs/agents.md");
+    assert_eq!(quoted(&page, "rust", "\n"), file("services/harness/sdk/examples/words.rs"));
+    assert_eq!(quoted(&page, "python", "\n\n"), file("services/harness/python/examples/words.py"));
+}

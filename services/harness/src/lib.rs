@@ -7,6 +7,7 @@
 //! built-in harnesses over a socket. [`conformance`] checks harnesses of others. Whether what a harness does is allowed
 //! is decided by the turn engine, not here.
 
+mod agents;
 mod chat;
 pub mod conformance;
 mod counter;
@@ -20,6 +21,7 @@ mod process;
 mod registered;
 mod remote;
 
+pub use agents::example_agents;
 pub use chat::Chat;
 pub use counter::Counter;
 pub use directory::{Directory, DirectoryProblem, InvalidNamedAddress, NamedAddress, NamedProcess};

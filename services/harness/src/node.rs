@@ -23,7 +23,7 @@ pub use args::{Args, Kind};
 pub use listen::{InvalidListenAddress, ListenAddress};
 pub use path_lock::{PathLock, SocketError};
 
-use crate::{Chat, Counter, Echo};
+use crate::{Chat, Counter, Echo, example_agents};
 
 /// Longest wait for running turns after the process was asked to stop.
 const DRAIN_BOUND: Duration = Duration::from_secs(10);
@@ -131,6 +131,7 @@ impl Node {
 
 fn harness(kind: Kind, model: Option<String>, state: Option<PathBuf>) -> Result<Arc<dyn Harness>, NodeError> {
     Ok(match kind {
+        Kind::Agents => Arc::new(example_agents()),
         Kind::Echo => Arc::new(Echo),
         Kind::Counter => match state {
             Some(file) => Arc::new(Counter::kept_in(file).map_err(NodeError::State)?),

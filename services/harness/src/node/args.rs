@@ -50,4 +50,6 @@ pub enum Kind {
     Chat,
     /// Counts its turns.
     Counter,
+    /// Example agents, whose methods can be invoked: see docs/agents.md.
+    Agents,
 }

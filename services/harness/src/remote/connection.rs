@@ -1,8 +1,11 @@
 //! A running execution on a remote harness.
 
+use std::future::pending;
+use std::pin::Pin;
+
 use async_trait::async_trait;
 use controller::ports::{HarnessConnection, HarnessFailure, HostFrame, TurnStart};
-use futures::stream::BoxStream;
+use futures::stream::{BoxStream, Peekable};
 use futures::{Stream, StreamExt, TryFutureExt};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -30,7 +33,7 @@ pub(super) struct MessageLimit(pub(super) usize);
 
 pub(super) struct Connection {
     // Dropped before `frames`: the stream is then reset, and not half-closed as if all had been said.
-    events: BoxStream<'static, Result<Event, Status>>,
+    events: Peekable<BoxStream<'static, Result<Event, Status>>>,
     frames: mpsc::Sender<Outgoing>,
     envelope: Envelope,
     limit: MessageLimit,
@@ -59,7 +62,7 @@ impl Connection {
             request.metadata_mut().insert(env::TRACEPARENT, trace);
         }
         let opening = connect(channel, limit, request);
-        let events = opening.map_ok(Response::into_inner).try_flatten_stream().boxed();
+        let events = opening.map_ok(Response::into_inner).try_flatten_stream().boxed().peekable();
         Ok(Self { events, frames, envelope, limit, _place: place })
     }
 }
@@ -78,9 +81,23 @@ async fn connect(
 #[async_trait]
 impl HarnessConnection for Connection {
     async fn send(&mut self, frame: HostFrame) -> Result<(), HarnessFailure> {
+        let is_answer = !matches!(frame, HostFrame::Stream(_));
         let frame = self.limit.check(Outgoing::Frame(self.envelope.frame(frame)))?;
-        let closed = |_| HarnessFailure("the harness closed its stream before it had its answer".into());
-        self.frames.send(frame).await.map_err(closed)
+        // It is opened by being read: a frame for it must not wait for somebody to do that.
+        let opening = async {
+            Pin::new(&mut self.events).peek().await;
+            pending().await
+        };
+        let sent = tokio::select! {
+            biased;
+            sent = self.frames.send(frame) => sent,
+            never = opening => never,
+        };
+        match sent {
+            Err(_) if is_answer => Err(HarnessFailure("the harness closed its stream before it had its answer".into())),
+            // What is said about streams may cross the end of the run, of which the events tell.
+            _ => Ok(()),
+        }
     }
 
     async fn next(&mut self) -> Result<Option<Event>, HarnessFailure> {

@@ -15,6 +15,8 @@ stopped.
 
     asyncio.run(serve(Greeter(), "127.0.0.1:9000"))
 
+`Agents` is a harness of typed agents, whose methods are functions over asynchronous iterators (docs/agents.md).
+
 What a harness must keep to:
 
 * Same turn, same effects: everything that decides what comes next is in the turn or was answered by the sink.
@@ -46,13 +48,17 @@ from agentsessions.v1.harness_pb2 import (
     ToolSpec,
 )
 
-from .errors import Failure, HostClosed, Overlap, Refusal, SinkError, Violation
+from . import schema
+from .agents import Agent, Agents, Call, Method
+from .errors import Cancelled, Failure, HostClosed, Overlap, Refusal, SinkError, StreamFailure, Violation
 from .harness import Harness
 from .messages import text, text_of
 from .run import Run
 from .server import MAX_MESSAGE_BYTES, Server, serve
 from .sink import Decided, Sink
+from .streams import Input
 from .turn import Turn
+from .values import Binary, Case, Err, Ok, Quantity, Some, Text
 
 __all__ = [
     "MAX_MESSAGE_BYTES",
@@ -61,22 +67,36 @@ __all__ = [
     "MEDIATION_REQUIRES_APPROVAL",
     "RESUMABILITY_REQUIRES_MEMORY_SNAPSHOT",
     "RESUMABILITY_STATELESS_REPLAY",
+    "Agent",
+    "Agents",
+    "Binary",
+    "Call",
+    "Cancelled",
     "Capabilities",
+    "Case",
     "Decided",
+    "Err",
     "Event",
     "Failure",
     "Harness",
     "HarnessDescriptor",
     "HostClosed",
+    "Input",
     "Message",
+    "Method",
     "ModelCall",
+    "Ok",
     "Overlap",
     "Part",
+    "Quantity",
     "Refusal",
     "Run",
     "Server",
     "Sink",
     "SinkError",
+    "Some",
+    "StreamFailure",
+    "Text",
     "ToolCall",
     "ToolDefinition",
     "ToolResult",
@@ -84,6 +104,7 @@ __all__ = [
     "Turn",
     "Usage",
     "Violation",
+    "schema",
     "serve",
     "text",
     "text_of",

@@ -1,4 +1,4 @@
-"""The two bounded queues between a harness and its host. Each has one writer and one reader."""
+"""The bounded queues between a harness and its host. Each has one reader."""
 
 from __future__ import annotations
 
@@ -10,17 +10,24 @@ from agentsessions.v1.harness_pb2 import ControllerFrame
 
 from .errors import HostClosed
 
+ITEMS_AHEAD = 16
+"""Items of all streams together that may be ahead of whoever reads the events."""
+
 FRAMES_AHEAD = 2
 """Frames that can wait for the harness: a decision and its receipt."""
 
 
 class Outbox:
-    """Events on their way to the host. It holds one, and a second waits until that is read: a harness that is further
-    ahead would go on after the host told it to park. The last event follows whatever was emitted before it."""
+    """Events on their way to the host. It holds one effect, and a second waits until that is read: a harness that is further
+    ahead would go on after the host told it to park. What is said of streams goes beside it; neither keeps the other
+    waiting. The last event follows whatever was emitted before it."""
 
     def __init__(self) -> None:
         self.last: Event | None = None
         self._event: Event | None = None
+        self._of_streams: deque[Event] = deque()
+        self._items = asyncio.Semaphore(ITEMS_AHEAD)
+        self._stream_is_next = False
         self._finished = False
         self._room = asyncio.Event()
         self._ready = asyncio.Event()
@@ -47,14 +54,40 @@ class Outbox:
         """Whether there is a last event."""
         return self._finished
 
+    async def room_for_item(self) -> None:
+        """Waits until another item of a stream may be added."""
+        await self._items.acquire()
+
+    def add(self, event: Event) -> None:
+        """Adds what is said of streams. For an item there must be room."""
+        self._of_streams.append(event)
+        self._ready.set()
+
+    def discard_items(self, stream: str) -> None:
+        """The items of a stream need not be sent any more."""
+        kept = [event for event in self._of_streams if not (_is_item(event) and event.stream.stream == stream)]
+        for _ in range(len(self._of_streams) - len(kept)):
+            self._items.release()
+        self._of_streams = deque(kept)
+
     async def next(self) -> Event | None:
         """The next event that was emitted; `None` when only the last event is left."""
-        while self._event is None and not self._finished:
+        while self._event is None and not self._of_streams and not self._finished:
             self._ready.clear()
             await self._ready.wait()
-        event, self._event = self._event, None
+        self._stream_is_next = not self._stream_is_next
+        if self._of_streams and (self._stream_is_next or self._event is None):
+            event = self._of_streams.popleft()
+            if _is_item(event):
+                self._items.release()
+            return event
+        effect, self._event = self._event, None
         self._room.set()
-        return event
+        return effect
+
+
+def _is_item(event: Event) -> bool:
+    return event.stream.HasField("item")
 
 
 class Inbox:

@@ -6,6 +6,19 @@ class Failure(Exception):
     and text. The host records the text."""
 
 
+class StreamFailure(Exception):
+    """Raise it while an output is read to end that stream with an error, whose text the client is shown. The invocation goes
+    on."""
+
+
+class Cancelled(Exception):
+    """The client cancelled a stream. The reason is one of the protocol's, such as `cancelled` or `source-unavailable`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the stream was cancelled: {reason}")
+        self.reason = reason
+
+
 class SinkError(Exception):
     """Why an effect has no result."""
 
@@ -35,6 +48,6 @@ class Overlap(SinkError):
 
 def describe(error: BaseException) -> str:
     """The text that the host records for an exception, with its causes."""
-    own = isinstance(error, (Failure, SinkError))
+    own = isinstance(error, (Failure, SinkError, Cancelled))
     text = str(error) if own else ": ".join(part for part in (type(error).__name__, str(error)) if part)
     return text if error.__cause__ is None else f"{text}: {describe(error.__cause__)}"

@@ -15,6 +15,7 @@ from .errors import Failure, Violation, describe
 from .frames import Address, name
 from .harness import Harness
 from .sink import Sink
+from .streams import Streams
 from .turn import Turn
 
 _log = logging.getLogger(__name__)
@@ -33,13 +34,18 @@ class Run:
         self._address = Address(turn.session, turn.execution)
         self._outbox = Outbox()
         self._inbox = Inbox()
-        self._sink = Sink(self._address, self._outbox, self._inbox)
+        self._streams = None if turn.invocation is None else Streams(self._address, self._outbox)
+        self._sink = Sink(self._address, self._outbox, self._inbox, self._streams)
 
     def deliver(self, frame: ControllerFrame) -> None:
         """Gives a frame after the first to the harness. Never waits: a host that sends more than was asked for breaks the
         protocol, which ends the run as failed. After the end of the run frames are ignored."""
+        if self._outbox.is_finished:
+            return
         try:
             self._address.check(frame)
+            if name(frame) == "stream" and self._streams is not None:
+                return self._streams.receive(frame.stream)
         except Violation as violation:
             return self._end(violation)
         if name(frame) == "cancel":
@@ -48,8 +54,11 @@ class Run:
             self._end(Violation(f"unexpected {name(frame)} frame"))
 
     def close(self) -> None:
-        """Tells the harness that no frame will follow: an effect that waits for an answer fails."""
+        """Tells the harness that no frame will follow: an effect that waits for an answer fails, and so do a reader that waits
+        for an item and a writer that waits for room."""
         self._inbox.close()
+        if self._streams is not None:
+            self._streams.leave()
 
     @property
     def is_running(self) -> bool:

@@ -14,6 +14,7 @@ from agentsessions.v1.harness_pb2 import ControllerFrame
 from . import frames
 from .channels import Inbox, Outbox
 from .errors import HostClosed, Overlap, Refusal, SinkError, Violation
+from .streams import Streams
 
 T = TypeVar("T")
 
@@ -37,7 +38,11 @@ class Sink:
     An effect must not be abandoned before it is done (by `asyncio.timeout`): its answer could be taken for that of the
     next one, so every later effect raises `Overlap`."""
 
-    def __init__(self, address: frames.Address, outbox: Outbox, inbox: Inbox) -> None:
+    def __init__(
+        self, address: frames.Address, outbox: Outbox, inbox: Inbox, streams: Streams | None = None
+    ) -> None:
+        self.streams = streams
+        """The streams of the invocation, if the turn is one."""
         self._address = address
         self._outbox = outbox
         self._inbox = inbox

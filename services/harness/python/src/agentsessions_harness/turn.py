@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agentsessions.v1.common_pb2 import Event, Message
 from agentsessions.v1.harness_pb2 import ControllerFrame
+from agentsessions.v1.invocation_pb2 import Invocation
 
 from .errors import Violation
 from .frames import name
@@ -30,6 +31,8 @@ class Turn:
     """A cursor from the client, meant for the harness."""
     request_id: str = ""
     """Ties log lines of client, host and harness together; empty if the host sent none."""
+    invocation: Invocation | None = None
+    """What is invoked, if this turn is the invocation of a typed agent."""
 
     @classmethod
     def from_frame(cls, first: ControllerFrame, request_id: str = "") -> Turn:
@@ -47,4 +50,5 @@ class Turn:
             config=start.config,
             resume_from_seq=start.resume_from_seq,
             request_id=request_id,
+            invocation=start.invocation if start.HasField("invocation") else None,
         )
