@@ -1,7 +1,7 @@
 //! Typed agents: what the harnesses of this host offer to be invoked, in schemas that were checked.
 
 mod catalog;
-mod plain;
+pub(crate) mod plain;
 mod read;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,16 @@
-//! The agent type of a harness that describes none: its method takes messages and streams what the turn says.
+//! The agent type of a harness that describes none: its method takes messages and streams what the turn says. The harness
+//! knows nothing of it: it runs a plain turn, which the host translates.
+
+mod channel;
+mod connection;
+mod conversation;
+#[cfg(test)]
+mod tests;
+
+use wire::HarnessDescriptor;
+
+use crate::ports::HarnessChannel;
+use channel::Channel;
 
 /// Name of the only method.
 const METHOD: &str = "turn";
@@ -23,4 +35,9 @@ pub(super) fn described(harness: &str) -> wire::AgentType {
         constructor_schema: CONSTRUCTOR.to_owned(),
         methods: vec![turn],
     }
+}
+
+/// A channel to the harness that described itself so, over which it can be given whatever it offers.
+pub(crate) fn translated(descriptor: &HarnessDescriptor, channel: Box<dyn HarnessChannel>) -> Box<dyn HarnessChannel> {
+    if descriptor.agent_types.is_empty() { Box::new(Channel::new(channel)) } else { channel }
 }

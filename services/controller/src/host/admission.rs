@@ -6,6 +6,7 @@ use super::HostError;
 use super::compute::{Standing, acquire};
 use super::context::Bounds;
 use super::routing::Route;
+use crate::agents::plain;
 use crate::metrics::METRICS;
 use crate::ports::{DESCRIBE_TIMEOUT, DescribeError, HarnessChannel};
 
@@ -25,9 +26,9 @@ pub(super) async fn admit(route: &Route, standing: &Standing, bounds: &Bounds) -
         let descriptor = compute.channel.describe().await?;
         Ok(Admitted { channel: compute.channel, descriptor, remembers: compute.remembers })
     });
-    let admitted = acquired.await?;
-    check(route, &admitted.descriptor)?;
-    Ok(admitted)
+    let Admitted { channel, descriptor, remembers } = acquired.await?;
+    check(route, &descriptor)?;
+    Ok(Admitted { channel: plain::translated(&descriptor, channel), descriptor, remembers })
 }
 
 /// What [`admit`] checks, of a harness that is not to run now.
