@@ -194,7 +194,7 @@ pub enum MethodResult<'t> {
     /// A value.
     Value {
         /// Rooted at the method's output type.
-        graph: Json<'t>,
+        graph: Node<'t>,
         /// The value.
         value: Node<'t>,
     },
@@ -257,13 +257,15 @@ pub enum Way {
     Output,
 }
 
-/// A value in a message: as it was read, to be looked at when its type is known, or to be written.
+/// A value or a graph in a message: as it was read, to be looked at when its type is known, or to be written.
 #[derive(Clone, Debug)]
 pub enum Node<'t> {
     /// As it was read.
     Json(Json<'t>),
-    /// To be written.
+    /// A value to be written.
     Value(&'t Value),
+    /// What is to be written, in its canonical form.
+    Text(&'t str),
 }
 
 /// A message that cannot be used.

@@ -20,7 +20,7 @@ use crate::message::{
     Start,
 };
 use crate::token::Role;
-use crate::value::{StreamRef, Value};
+use crate::value::Value;
 use crate::{ErrorCode, Refusal};
 use open::Open;
 
@@ -42,8 +42,6 @@ pub struct Stream {
     pub id: Uuid,
     /// Its token, always the same text.
     pub token: String,
-    /// The type of its items.
-    pub element: Element,
     /// Which way it goes, with what belongs to that way.
     pub way: StreamWay,
 }
@@ -53,6 +51,8 @@ pub struct Stream {
 pub enum StreamWay {
     /// To the agent.
     Input {
+        /// The type of its items.
+        element: Box<Element>,
         /// What the client called it, if this answers that.
         provisional: Option<Uuid>,
         /// How many of its items are durable.
@@ -76,19 +76,28 @@ pub enum InputTerminal {
 }
 
 /// An item of an input, read and held against its type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum InputItem {
-    /// A value, and the streams that it introduces.
-    Value(Value, Vec<StreamRef>),
+    /// A value, and the streams that it introduces, in document order.
+    Value(Value, Vec<NestedInput>),
     /// Bytes.
     Binary(BinaryItems),
+}
+
+/// An input that an item introduces.
+#[derive(Clone, Debug)]
+pub struct NestedInput {
+    /// What the client calls it.
+    pub provisional: Uuid,
+    /// The type of its items, which is defined where that of the item is.
+    pub element: Type,
 }
 
 /// An item of an output, durable.
 #[derive(Clone, Debug)]
 pub enum OutputItem {
-    /// A value, and its streams.
-    Value(Value, Vec<Stream>),
+    /// The text of a value in its normal form, and its streams.
+    Value(String, Vec<Stream>),
     /// Bytes.
     Binary(BinaryItems),
 }
@@ -96,10 +105,10 @@ pub enum OutputItem {
 /// What the method returned.
 #[derive(Clone, Debug)]
 pub struct MethodValue {
-    /// Rooted at the method's output type.
-    pub graph: Arc<Graph>,
-    /// The value.
-    pub value: Value,
+    /// The text of the graph, which is rooted at the method's output type.
+    pub graph: String,
+    /// The text of the value in its normal form.
+    pub value: String,
     /// Its streams.
     pub streams: Vec<Stream>,
 }
@@ -188,6 +197,19 @@ pub enum Event {
     Draining,
     /// The transport is gone.
     Lost,
+    /// The connection cannot go on.
+    Cut(Cut),
+}
+
+/// Why a connection cannot go on, although its transport is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// A message is larger than [`MESSAGE_BYTES`](crate::limits::MESSAGE_BYTES).
+    TooLarge,
+    /// What comes is not WebSocket, or no first message has come in time (H2, H7).
+    Protocol,
+    /// It is stuck, or the server cannot serve it (L6).
+    Failed,
 }
 
 /// What the driver is to do, in order.
@@ -253,6 +275,7 @@ pub struct Connection {
     state: State,
     /// The number of the next stream.
     next_channel: u32,
+    refused: Option<ErrorCode>,
 }
 
 #[derive(Debug)]
@@ -262,8 +285,9 @@ enum State {
     Evaluating {
         attempt: Uuid,
     },
-    /// The client said more before it was answered. What it asked for may yet be accepted, and must then be given up.
-    Abandoned,
+    /// It is to be closed with this code once its first message was evaluated. What that asked for may yet be accepted, and
+    /// must then be given up.
+    Abandoned(u16),
     Open(Box<Open>),
     /// To be closed with this code once the session is detached.
     Detaching(u16),
@@ -275,6 +299,7 @@ mod close {
     pub(super) const NORMAL: u16 = 1000;
     pub(super) const GOING_AWAY: u16 = 1001;
     pub(super) const PROTOCOL: u16 = 1002;
+    pub(super) const TOO_LARGE: u16 = 1009;
     pub(super) const INTERNAL: u16 = 1011;
 }
 
@@ -283,13 +308,19 @@ impl Connection {
     /// for all streams of a session (C1).
     #[must_use]
     pub fn new(first_channel: u32) -> Self {
-        Self { state: State::AwaitFirst, next_channel: first_channel }
+        Self { state: State::AwaitFirst, next_channel: first_channel, refused: None }
     }
 
     /// Whether it is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         matches!(self.state, State::Closed)
+    }
+
+    /// The code of the rejection that was sent, if one was.
+    #[must_use]
+    pub fn refused(&self) -> Option<ErrorCode> {
+        self.refused
     }
 
     /// The client sent a text message.
@@ -304,7 +335,7 @@ impl Connection {
                 },
                 Err(refusal) => self.violation(&refusal),
             },
-            State::Abandoned | State::Detaching(_) | State::Closed => Vec::new(),
+            State::Abandoned(_) | State::Detaching(_) | State::Closed => Vec::new(),
         }
     }
 
@@ -317,7 +348,7 @@ impl Connection {
                 Ok(actions) => actions,
                 Err(refusal) => self.violation(&refusal),
             },
-            State::Abandoned | State::Detaching(_) | State::Closed => Vec::new(),
+            State::Abandoned(_) | State::Detaching(_) | State::Closed => Vec::new(),
         }
     }
 
@@ -335,22 +366,35 @@ impl Connection {
                 let attempt = *attempt;
                 self.refuse(Some(attempt), refusal, retryable)
             }
-            (State::Abandoned, Event::Accepted(_)) => self.detach(close::PROTOCOL),
-            (State::Abandoned, Event::Refused(..)) => self.close(close::PROTOCOL),
-            (State::Open(_), Event::Lost) => self.detach(close::NORMAL),
-            (State::Open(_), Event::Draining) => self.detach(close::GOING_AWAY),
+            (State::Abandoned(code), Event::Accepted(_)) => {
+                let code = *code;
+                self.detach(code)
+            }
+            (State::Abandoned(code), Event::Refused(..)) => {
+                let code = *code;
+                self.close(code)
+            }
             (State::Open(_), Event::Replaced) => self.last(&ServerMessage::Revoked),
-            (State::Open(_), Event::Finished(outcome)) => self.last(&ServerMessage::Finished(outcome)),
+            (State::Open(_), Event::Finished(outcome)) => self.finish(outcome),
             (State::Open(_), Event::Contradiction(refusal)) => self.violation(&refusal),
+            (_, Event::Lost) => self.give_up(close::NORMAL),
+            (_, Event::Draining) => self.give_up(close::GOING_AWAY),
+            (_, Event::Cut(cut)) => self.give_up(cut.close_code()),
             (State::Open(open), event) => open.on(event, &mut self.next_channel),
-            // What was asked for may yet be accepted, and would then be attached to nobody.
-            (State::Evaluating { .. }, Event::Lost | Event::Draining) => {
-                self.state = State::Abandoned;
+            _ => Vec::new(),
+        }
+    }
+
+    /// Closes with this code, once what the connection has is detached, or what it may come to have.
+    fn give_up(&mut self, code: u16) -> Vec<Action<'static>> {
+        match self.state {
+            State::AwaitFirst => self.close(code),
+            State::Evaluating { .. } => {
+                self.state = State::Abandoned(code);
                 Vec::new()
             }
-            (State::AwaitFirst, Event::Draining) => self.close(close::GOING_AWAY),
-            (State::AwaitFirst, Event::Lost) => self.close(close::NORMAL),
-            _ => Vec::new(),
+            State::Open(_) => self.detach(code),
+            State::Abandoned(_) | State::Detaching(_) | State::Closed => Vec::new(),
         }
     }
 
@@ -371,10 +415,10 @@ impl Connection {
     /// The client did not wait for the answer to its first message.
     fn abandon(&mut self) -> Vec<Action<'static>> {
         let State::Evaluating { attempt } = self.state else { return Vec::new() };
-        self.state = State::Abandoned;
+        self.state = State::Abandoned(close::PROTOCOL);
         let refusal =
             Refusal::new(ErrorCode::ProtocolError, "nothing may be sent before the first message is answered");
-        vec![Action::Send(rejection(Some(attempt), refusal, false))]
+        vec![self.rejection(Some(attempt), refusal, false)]
     }
 
     fn open(&mut self, acceptance: Acceptance) -> Vec<Action<'static>> {
@@ -389,7 +433,7 @@ impl Connection {
     /// A first message that cannot be evaluated (W2).
     fn reject(&mut self, attempt: Option<Uuid>, refusal: &Refusal) -> Vec<Action<'static>> {
         self.state = State::Closed;
-        vec![Action::Send(rejection(attempt, refusal.clone(), false)), Action::Close(close::PROTOCOL)]
+        vec![self.rejection(attempt, refusal.clone(), false), Action::Close(close::PROTOCOL)]
     }
 
     /// A first message that was evaluated (W2).
@@ -397,7 +441,7 @@ impl Connection {
         self.state = State::Closed;
         let internal = refusal.code == ErrorCode::InternalError;
         let code = if internal { close::INTERNAL } else { close::NORMAL };
-        vec![Action::Send(rejection(attempt, refusal, retryable)), Action::Close(code)]
+        vec![self.rejection(attempt, refusal, retryable), Action::Close(code)]
     }
 
     /// The client broke a rule after it was accepted (W1).
@@ -406,15 +450,30 @@ impl Connection {
             State::Open(open) => Some(open.attempt()),
             _ => None,
         };
-        let mut actions = vec![Action::Send(rejection(attempt, refusal.clone(), false))];
+        let mut actions = vec![self.rejection(attempt, refusal.clone(), false)];
         actions.extend(self.detach(close::PROTOCOL));
         actions
     }
 
-    /// The last message of a connection whose session has no need of it.
+    /// Everything is told. The session stays, for whoever attaches to it next (A8).
+    fn finish(&mut self, outcome: InvocationOutcome) -> Vec<Action<'static>> {
+        let mut actions = vec![Action::Send(ServerMessage::Finished(outcome).encode())];
+        actions.extend(self.detach(close::NORMAL));
+        actions
+    }
+
+    /// The last message of a connection whose session is another's.
     fn last(&mut self, message: &ServerMessage<'_>) -> Vec<Action<'static>> {
         self.state = State::Closed;
         vec![Action::Send(message.encode()), Action::Close(close::NORMAL)]
+    }
+
+    fn rejection(&mut self, attempt: Option<Uuid>, refusal: Refusal, retryable: bool) -> Action<'static> {
+        let Refusal { code, text } = refusal;
+        self.refused = Some(code);
+        Action::Send(
+            ServerMessage::Rejected(Rejection { attempt, code, message: text.into_owned(), retryable }).encode(),
+        )
     }
 
     fn detach(&mut self, code: u16) -> Vec<Action<'static>> {
@@ -425,6 +484,16 @@ impl Connection {
     fn close(&mut self, code: u16) -> Vec<Action<'static>> {
         self.state = State::Closed;
         vec![Action::Close(code)]
+    }
+}
+
+impl Cut {
+    fn close_code(self) -> u16 {
+        match self {
+            Self::TooLarge => close::TOO_LARGE,
+            Self::Protocol => close::PROTOCOL,
+            Self::Failed => close::INTERNAL,
+        }
     }
 }
 
@@ -445,11 +514,6 @@ impl Stream {
             StreamWay::Output => Role::Output,
         }
     }
-}
-
-fn rejection(attempt: Option<Uuid>, refusal: Refusal, retryable: bool) -> String {
-    let Refusal { code, text } = refusal;
-    ServerMessage::Rejected(Rejection { attempt, code, message: text.into_owned(), retryable }).encode()
 }
 
 #[cfg(test)]

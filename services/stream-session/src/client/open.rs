@@ -239,7 +239,7 @@ impl Client {
         }
         let (value, canonical, mut actions) = match result {
             MethodResult::None => (None, String::new(), Vec::new()),
-            MethodResult::Value { graph, value: Node::Json(node) } => {
+            MethodResult::Value { graph: Node::Json(graph), value: Node::Json(node) } => {
                 let graph = Arc::new(Graph::read(&graph)?);
                 let decoded = Value::read(&graph, graph.root(), StreamPolicy::Stable, &node)?;
                 let canonical = decoded.value.canonical();

@@ -67,9 +67,10 @@ impl Journal {
 
     fn streams(&self) -> Vec<Stream> {
         let terminal = self.ended.then_some(InputTerminal::Ended);
-        let way = StreamWay::Input { provisional: None, high_water: self.high_water(), terminal };
-        let input = Stream { id: uuid(10), token: "in".into(), element: element(BYTE), way };
-        let output = Stream { id: uuid(20), token: "out".into(), element: element(STRING), way: StreamWay::Output };
+        let (element, high_water) = (Box::new(element(BYTE)), self.high_water());
+        let way = StreamWay::Input { element, provisional: None, high_water, terminal };
+        let input = Stream { id: uuid(10), token: "in".into(), way };
+        let output = Stream { id: uuid(20), token: "out".into(), way: StreamWay::Output };
         if self.ended { vec![input, output] } else { vec![input] }
     }
 
@@ -229,6 +230,7 @@ impl World {
                     let through = sequence + bytes.len() as u64;
                     events.push_back(server::Event::Stored { stream, through, streams: vec![] });
                 }
+                server::Action::Detach => events.push_back(server::Event::Detached),
                 server::Action::Close(code) => assert_eq!(code, 1000),
                 other => panic!("{other:?}"),
             }
@@ -276,14 +278,14 @@ impl World {
         if !self.journal.ended {
             return;
         }
-        let of = r#"{"kind":"stream","value":{"inner":{"kind":"string","value":{}}}}"#;
-        let value = Value::Stream(StreamRef::Stable("out".into()));
+        let graph = format!(r#"{{"root":{{"kind":"stream","value":{{"inner":{STRING}}}}}}}"#);
+        let value = Value::Stream(StreamRef::Stable("out".into())).canonical();
         let streams = self.journal.streams().split_off(1);
-        events.push_back(server::Event::Returned(Some(MethodValue { graph: graph(of), value, streams })));
+        events.push_back(server::Event::Returned(Some(MethodValue { graph, value, streams })));
         let output = self.journal.output();
         let from: usize = after.map_or(0, |cursor| cursor.strip_prefix('c').unwrap().parse().unwrap());
         for (sequence, text) in output.iter().enumerate().skip(from) {
-            let item = OutputItem::Value(Value::String(text.clone()), vec![]);
+            let item = OutputItem::Value(Value::String(text.clone()).canonical(), vec![]);
             let (stream, sequence, cursor) = (uuid(20), sequence as u64, format!("c{}", sequence + 1));
             events.push_back(server::Event::Output { stream, sequence, cursor, item });
         }

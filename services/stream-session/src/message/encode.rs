@@ -138,6 +138,7 @@ impl Node<'_> {
         match self {
             Self::Json(json) => to.value(json),
             Self::Value(value) => value.write(to),
+            Self::Text(text) => to.raw(text),
         }
     }
 }
@@ -181,8 +182,7 @@ fn method_result(to: &mut Writer, result: &MethodResult<'_>) {
     match result {
         MethodResult::None => to.text_member("kind", "none"),
         MethodResult::Value { graph, value } => {
-            to.name("graph");
-            to.value(graph);
+            node(to, "graph", graph);
             to.text_member("kind", "value");
             node(to, "value", value);
         }

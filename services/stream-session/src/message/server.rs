@@ -2,7 +2,7 @@
 
 use super::decode::{channel, check_channel, check_key, check_token, code, decimal, decode, error, node, uuid, word};
 use super::{
-    InvocationOutcome, MethodResult, OutputOutcome, Rejection, ServerMessage, ServerReason, Undecodable, mapping,
+    InvocationOutcome, MethodResult, Node, OutputOutcome, Rejection, ServerMessage, ServerReason, Undecodable, mapping,
 };
 use crate::Refusal;
 use crate::json::members::{boolean, object, optional, required, string, text, wrong};
@@ -118,7 +118,7 @@ fn method_result<'t>(json: Option<Json<'t>>) -> Result<MethodResult<'t>, Refusal
         "none" => members.expect(&["kind"], &[]).map(|()| MethodResult::None),
         "value" => {
             members.expect(&["graph", "kind", "value"], &[])?;
-            let graph = members.take("graph").ok_or_else(wrong)?;
+            let graph = Node::Json(members.take("graph").ok_or_else(wrong)?);
             Ok(MethodResult::Value { graph, value: node(&mut members, "value")? })
         }
         _ => Err(wrong()),

@@ -2,11 +2,11 @@
 
 use uuid::Uuid;
 
-use super::{Element, InputItem, InputTerminal};
+use super::{Element, InputItem, InputTerminal, NestedInput};
 use crate::binary::BinaryItems;
-use crate::graph::Lane;
+use crate::graph::{Lane, Type};
 use crate::message::Node;
-use crate::value::{StreamPolicy, Value};
+use crate::value::{StreamPolicy, StreamRef, Value};
 use crate::{ErrorCode, Refusal};
 
 /// An input as far as this connection has come.
@@ -157,7 +157,11 @@ impl Input {
         let Element { graph, of, .. } = &self.element;
         let Node::Json(node) = node else { return Err(Refusal::malformed("an item was not read")) };
         let decoded = Value::read(graph, of, StreamPolicy::Provisional, node)?;
-        let streams = decoded.streams.into_iter().map(|(reference, _)| reference).collect();
+        let nested = |(reference, element): (StreamRef, &Type)| match reference {
+            StreamRef::Provisional(provisional) => Some(NestedInput { provisional, element: element.clone() }),
+            StreamRef::Stable(_) => None,
+        };
+        let streams = decoded.streams.into_iter().filter_map(nested).collect();
         Ok(InputItem::Value(decoded.value, streams))
     }
 

@@ -46,15 +46,15 @@ impl Open {
     }
 
     fn install_one(&mut self, stream: Stream, next_channel: &mut u32) -> Mapping {
-        let Stream { id, token, element, way } = stream;
+        let Stream { id, token, way } = stream;
         let channel = *self.channels.entry(id).or_insert_with(|| {
             let channel = *next_channel;
             *next_channel += 1;
             channel
         });
         let (end, way) = match way {
-            StreamWay::Input { provisional, high_water, terminal } => {
-                let input = Input::new(id, element, high_water, terminal);
+            StreamWay::Input { element, provisional, high_water, terminal } => {
+                let input = Input::new(id, *element, high_water, terminal);
                 let way = Way::Input { provisional, high_water, terminal: terminal.is_some() };
                 (End::Input(Box::new(input)), way)
             }
@@ -194,7 +194,7 @@ impl Open {
             return send(&ServerMessage::Result { mappings: Vec::new(), result: MethodResult::None });
         };
         let mappings = self.install(streams, next_channel);
-        let result = MethodResult::Value { graph: graph.to_json(), value: Node::Value(&value) };
+        let result = MethodResult::Value { graph: Node::Text(&graph), value: Node::Text(&value) };
         send(&ServerMessage::Result { mappings, result })
     }
 

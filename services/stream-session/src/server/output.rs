@@ -46,7 +46,7 @@ pub(super) fn item_message(
 ) -> Action<'static> {
     match item {
         OutputItem::Value(value, _) => {
-            let message = ServerMessage::Item { channel, sequence, cursor, mappings, value: Node::Value(value) };
+            let message = ServerMessage::Item { channel, sequence, cursor, mappings, value: Node::Text(value) };
             Action::Send(message.encode())
         }
         OutputItem::Binary(items) => {

@@ -3,9 +3,9 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::*;
-use crate::graph::{NumberKind, Shape};
 use crate::json::Json;
 use crate::spec;
+use crate::value::StreamRef;
 
 const ATTEMPT: &str = "ca7e5a82-2064-4c18-8359-806145c1562f";
 
@@ -76,7 +76,8 @@ impl Driven {
             }
             Action::Compare { stream, sequence, item } => {
                 let through = sequence + count(&item);
-                let same = self.stored.get(&stream).is_some_and(|items| items.contains(&(sequence, item)));
+                let stored = self.stored.get(&stream).into_iter().flatten();
+                let same = stored.into_iter().any(|(at, stored)| *at == sequence && text(stored) == text(&item));
                 let conflict = Refusal::new(ErrorCode::InputConflict, "other content");
                 Some(if same {
                     Event::Stored { stream, through, streams: Vec::new() }
@@ -108,6 +109,14 @@ fn count(item: &InputItem) -> u64 {
     }
 }
 
+/// What an item is, in whatever way it came.
+fn text(item: &InputItem) -> String {
+    match item {
+        InputItem::Value(value, _) => value.canonical(),
+        InputItem::Binary(items) => format!("{items:?}"),
+    }
+}
+
 fn uuid(text: &str) -> Uuid {
     Uuid::parse_str(text).unwrap()
 }
@@ -128,12 +137,17 @@ fn element(of: &str) -> Element {
 const STRING: &str = r#"{"kind":"string","value":{}}"#;
 
 fn input(id: u128, of: &str) -> Stream {
-    let way = StreamWay::Input { provisional: None, high_water: 0, terminal: None };
-    Stream { id: Uuid::from_u128(id), token: format!("in{id}"), element: element(of), way }
+    input_at(id, of, 0, None)
 }
 
-fn output(id: u128, of: &str) -> Stream {
-    Stream { id: Uuid::from_u128(id), token: format!("out{id}"), element: element(of), way: StreamWay::Output }
+/// An input that has come so far.
+fn input_at(id: u128, of: &str, high_water: u64, terminal: Option<InputTerminal>) -> Stream {
+    let way = StreamWay::Input { element: Box::new(element(of)), provisional: None, high_water, terminal };
+    Stream { id: Uuid::from_u128(id), token: format!("in{id}"), way }
+}
+
+fn output(id: u128) -> Stream {
+    Stream { id: Uuid::from_u128(id), token: format!("out{id}"), way: StreamWay::Output }
 }
 
 #[derive(Deserialize)]
@@ -181,10 +195,10 @@ impl Channel {
             (None, _) => STRING.to_owned(),
         };
         let id = self.channel.into();
-        let mut stream = if self.direction == "input" { input(id, &of) } else { output(id, &of) };
-        if self.lane == "json" {
+        let mut stream = if self.direction == "input" { input(id, &of) } else { output(id) };
+        if let (StreamWay::Input { element, .. }, "json") = (&mut stream.way, self.lane.as_str()) {
             // One of them says so of a type whose items travel otherwise.
-            stream.element.lane = Lane::Json;
+            element.lane = Lane::Json;
         }
         stream
     }
@@ -252,7 +266,7 @@ fn ack(channel: u32, sequence: u64, terminal: bool) -> String {
 
 #[test]
 fn section_9_a_connection_that_is_accepted_says_so_first_with_every_stream() {
-    let mut driven = Driven::open(vec![input(1, STRING), output(2, STRING)]);
+    let mut driven = Driven::open(vec![input(1, STRING), output(2)]);
     let said = driven.said();
     let Ok(ServerMessage::Accepted { attempt, mappings, .. }) = ServerMessage::decode(said[0].as_bytes()) else {
         panic!("{said:?}")
@@ -358,7 +372,7 @@ fn i8_what_crosses_the_cancel_of_an_input_by_the_server_is_dropped_without_a_wor
 
 #[test]
 fn q1_to_q4_cancels() {
-    let mut driven = Driven::open(vec![input(1, STRING), output(2, STRING), input(3, STRING)]);
+    let mut driven = Driven::open(vec![input(1, STRING), output(2), input(3, STRING)]);
     driven.said();
     driven.text(&cancel(1));
     let confirmed = ServerMessage::Cancel { channel: 1, reason: ServerReason::Cancelled }.encode();
@@ -372,7 +386,7 @@ fn q1_to_q4_cancels() {
     let stream = Uuid::from_u128(2);
     let actions = driven.connection.text(cancel(2).as_bytes()).len();
     assert_eq!(actions, 1, "the producer is told");
-    let item = OutputItem::Value(Value::String("late".into()), vec![]);
+    let item = OutputItem::Value(Value::String("late".into()).canonical(), vec![]);
     driven.on(Event::Output { stream, sequence: 0, cursor: "c".into(), item });
     assert_eq!(driven.said(), Vec::<String>::new(), "items that were not sent are dropped");
     let outcome = OutputOutcome::Cancelled(ServerReason::Cancelled);
@@ -383,20 +397,19 @@ fn q1_to_q4_cancels() {
 
 #[test]
 fn section_11_and_n3_outputs_carry_their_cursor_and_announce_streams_once() {
-    let list = r#"{"kind":"stream","value":{"inner":{"kind":"string","value":{}}}}"#;
-    let mut driven = Driven::open(vec![output(1, list)]);
+    let mut driven = Driven::open(vec![output(1)]);
     driven.said();
     for sequence in 0..2 {
-        let value = Value::Stream(StreamRef::Stable("out2".into()));
-        let item = OutputItem::Value(value, vec![output(2, STRING)]);
+        let value = Value::Stream(StreamRef::Stable("out2".into())).canonical();
+        let item = OutputItem::Value(value, vec![output(2)]);
         driven.on(Event::Output { stream: Uuid::from_u128(1), sequence, cursor: format!("c{sequence}"), item });
     }
     for text in driven.said() {
         let Ok(ServerMessage::Item { mappings, .. }) = ServerMessage::decode(text.as_bytes()) else { panic!("{text}") };
         assert_eq!(mappings[0].channel, 2, "repeated identically, if at all (M2)");
     }
-    let graph = Graph::new(vec![], Type::new(Shape::Number(NumberKind::U8, Default::default())));
-    let value = MethodValue { graph: Arc::new(graph), value: Value::Unsigned(NumberKind::U8, 7), streams: vec![] };
+    let graph = r#"{"root":{"kind":"u8","value":{}}}"#.to_owned();
+    let value = MethodValue { graph, value: r#"{"kind":"u8","value":7}"#.to_owned(), streams: vec![] };
     driven.on(Event::Returned(Some(value)));
     driven.on(Event::Finished(InvocationOutcome::Success));
     assert_eq!(driven.said().len(), 2);
@@ -414,6 +427,34 @@ fn section_17_a_connection_that_another_takes_over_or_that_is_drained_ends_with_
     let mut drained = Driven::open(vec![]);
     drained.on(Event::Draining);
     assert_eq!(drained.closed, Some(1001));
+}
+
+#[test]
+fn a8_a_session_is_detached_before_the_connection_that_was_told_its_outcome_is_closed() {
+    let mut connection = Driven::open(vec![]).connection;
+    let actions = connection.on(Event::Finished(InvocationOutcome::Success));
+    assert!(matches!(actions.as_slice(), [Action::Send(_), Action::Detach]), "{actions:?}");
+    assert!(matches!(connection.on(Event::Detached).as_slice(), [Action::Close(1000)]));
+}
+
+#[test]
+fn section_9_a_connection_that_cannot_go_on_is_detached_and_closes_with_its_code() {
+    for (cut, code) in [(Cut::TooLarge, 1009), (Cut::Protocol, 1002), (Cut::Failed, 1011)] {
+        let mut open = Driven::open(vec![]).connection;
+        assert!(matches!(open.on(Event::Cut(cut)).as_slice(), [Action::Detach]), "{cut:?}");
+        assert!(matches!(open.on(Event::Detached).as_slice(), [Action::Close(told)] if *told == code), "{cut:?}");
+
+        let mut silent = Driven::new();
+        silent.on(Event::Cut(cut));
+        assert_eq!((silent.said().len(), silent.closed), (0, Some(code)), "without a word");
+
+        let mut evaluating = Driven::new();
+        evaluating.text(&start());
+        evaluating.on(Event::Cut(cut));
+        assert_eq!(evaluating.closed, None, "what it asked for may yet be accepted");
+        evaluating.on(Event::Refused(Refusal::new(ErrorCode::NotFound, "no"), false));
+        assert_eq!((evaluating.said().len(), evaluating.closed), (0, Some(code)));
+    }
 }
 
 mod rules;

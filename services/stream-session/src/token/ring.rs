@@ -97,6 +97,12 @@ impl KeyRing {
         &self.active
     }
 
+    /// Whether there is such a key.
+    #[must_use]
+    pub fn holds(&self, key_id: &str) -> bool {
+        self.keys.contains_key(key_id)
+    }
+
     /// A token, signed by the active key.
     #[must_use]
     pub fn sign<C: Claims>(&self, binding: &Binding, claims: &C) -> String {

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::binary::{BinaryItems, BinaryMessage};
-use crate::value::StreamRef;
 
 const BYTE: &str = r#"{"kind":"u8","value":{"restrictions":{"max":{"kind":"unsigned","value":121}}}}"#;
 const BINARY: &str = r#"{"kind":"binary","value":{"restrictions":{"minBytes":1}}}"#;
@@ -34,7 +33,7 @@ impl Driven {
 
 /// An input of text on 1, of bytes on 2, of binary items on 3, and an output on 4.
 fn open() -> Driven {
-    Driven::open(vec![input(1, STRING), input(2, BYTE), input(3, BINARY), output(4, STRING)])
+    Driven::open(vec![input(1, STRING), input(2, BYTE), input(3, BINARY), output(4)])
 }
 
 /// The code with which the last of these messages is refused, all others being accepted.
@@ -116,7 +115,7 @@ fn c1_channels_are_unique_over_both_directions() {
     let mut driven = Driven::new();
     driven.connection.next_channel = 1000;
     driven.text(&start());
-    let streams = vec![output(1, STRING), input(2, STRING), output(3, STRING)];
+    let streams = vec![output(1), input(2, STRING), output(3)];
     driven.on(Event::Accepted(Acceptance {
         attempt: uuid(ATTEMPT),
         idempotency_key: "k".into(),
@@ -198,8 +197,7 @@ fn i7_an_item_that_its_type_does_not_admit_is_a_violation_and_nothing_of_it_is_s
 
 #[test]
 fn i9_the_high_water_of_an_acceptance_is_where_the_client_goes_on() {
-    let way = StreamWay::Input { provisional: None, high_water: 3, terminal: None };
-    let resumed = || Driven::open(vec![Stream { way: way.clone(), ..input(1, BYTE) }]);
+    let resumed = || Driven::open(vec![input_at(1, BYTE, 3, None)]);
     let code = |sequence, bytes| {
         let mut driven = resumed();
         driven.hears(Packed(1, sequence, bytes));
@@ -211,8 +209,7 @@ fn i9_the_high_water_of_an_acceptance_is_where_the_client_goes_on() {
     for (terminal, said) in
         [(InputTerminal::Ended, ErrorCode::ProtocolError), (InputTerminal::CancelledByClient, ErrorCode::ProtocolError)]
     {
-        let way = StreamWay::Input { provisional: None, high_water: 3, terminal: Some(terminal) };
-        let mut driven = Driven::open(vec![Stream { way, ..input(1, BYTE) }]);
+        let mut driven = Driven::open(vec![input_at(1, BYTE, 3, Some(terminal))]);
         driven.hears(Packed(1, 3, b"d"));
         assert_eq!(driven.rejected, [said], "{terminal:?}");
     }
@@ -271,8 +268,9 @@ fn n2_streams_of_an_item_are_mapped_in_its_acknowledgement() {
     let text = item(1, 0, "a").replace(r#"{"kind":"string","value":"a"}"#, &named);
     let actions = connection.text(text.as_bytes());
     let [Action::Store { item: InputItem::Value(_, streams), .. }] = actions.as_slice() else { panic!("{actions:?}") };
-    assert_eq!(streams, &[StreamRef::Provisional(reference)]);
-    let way = StreamWay::Input { provisional: Some(reference), high_water: 0, terminal: None };
+    assert_eq!(streams.iter().map(|nested| nested.provisional).collect::<Vec<_>>(), [reference]);
+    let element = Box::new(element(STRING));
+    let way = StreamWay::Input { element, provisional: Some(reference), high_water: 0, terminal: None };
     let streams = vec![Stream { way, ..input(2, STRING) }];
     let actions = connection.on(Event::Stored { stream: Uuid::from_u128(1), through: 1, streams });
     let [Action::Send(text)] = actions.as_slice() else { panic!("{actions:?}") };
