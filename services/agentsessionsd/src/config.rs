@@ -6,6 +6,7 @@
 mod load;
 mod nats;
 mod process;
+mod streams;
 mod tools;
 mod values;
 
@@ -26,9 +27,10 @@ use store::fdb::{FdbOptions, Tls};
 pub use load::{Problem, Problems};
 pub use nats::{InvalidNatsCredentials, NatsConfig};
 pub use process::{ProcessConfig, ProcessResumability};
+pub use streams::StreamsConfig;
 pub use tools::{ToolsConfig, ToolsKind};
 pub use values::{
-    ByteSize, Count, InvalidValue, JournalPlace, ListenAddr, LogFilter, LogFormat, MetricsAddr, OtlpEndpoint, Period,
+    ByteSize, Count, InvalidValue, JournalPlace, ListenAddr, LogFilter, LogFormat, OptionalAddr, OtlpEndpoint, Period,
     RegistryAddr, Retries, StaticHarness, Subspace, Switch,
 };
 
@@ -93,6 +95,10 @@ pub struct Config {
     /// What callers and harnesses may use up.
     #[command(flatten)]
     pub limits: LimitsConfig,
+
+    /// Where agents are invoked over WebSockets, and by whom.
+    #[command(flatten)]
+    pub streams: StreamsConfig,
 
     /// How dead connections are found.
     #[command(flatten)]
@@ -289,7 +295,7 @@ pub struct TelemetryConfig {
     /// Address of /metrics (Prometheus), /healthz and /readyz, over HTTP; without it there are none. A bare port is one of
     /// the loopback interface. It has no authentication and tells nothing of what is in sessions
     #[arg(id = "telemetry.metrics_addr", long = "metrics-addr", value_name = "[HOST:]PORT")]
-    pub metrics_addr: MetricsAddr,
+    pub metrics_addr: OptionalAddr,
 
     /// Where traces go, over OTLP/gRPC without TLS, such as http://127.0.0.1:4317: a collector nearby, which may pass them on.
     /// OTEL_EXPORTER_OTLP_ENDPOINT if not given; without either there are none
@@ -313,6 +319,7 @@ impl Default for Config {
             nats: NatsConfig::default(),
             powers: PowersConfig::default(),
             limits: LimitsConfig::default(),
+            streams: StreamsConfig::default(),
             keepalive: KeepaliveConfig::default(),
             log: LogConfig::default(),
             telemetry: TelemetryConfig::default(),
@@ -453,8 +460,8 @@ impl Config {
         let periods = periods.map(|(key, _)| Problem::new(key, "must be longer than zero"));
         let shared = self.registry.addr.get().filter(|addr| addr.port() != 0 && addr.port() == self.addr.port());
         let shared = shared.map(|_| Problem::new("registry.addr", "must not have the port of the Sessions service"));
-        let nats = self.nats.problems();
-        harnesses.chain(model).chain(tools).chain(periods).chain(shared).chain(nats).collect()
+        let (nats, streams) = (self.nats.problems(), self.streams.problems(self.addr.port()));
+        harnesses.chain(model).chain(tools).chain(periods).chain(shared).chain(nats).chain(streams).collect()
     }
 }
 

@@ -12,6 +12,7 @@ mod local_journal;
 mod node;
 mod ready_file;
 mod signals;
+mod streams;
 pub mod telemetry;
 
 pub use causes::with_causes;
@@ -19,4 +20,5 @@ pub use effects::Effects;
 pub use local_journal::LocalJournal;
 pub use node::{Node, STOP_BOUND, StartError};
 pub use signals::Signals;
+pub use streams::StreamsError;
 pub use telemetry::Telemetry;

@@ -1,7 +1,6 @@
 //! Assembles a node from its parts and takes it apart again.
 
 use std::io;
-use std::iter::once;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::time::Duration;
 use cluster::NatsProblem;
 use controller::{Host, HostParts, Registry, RegistryOpenError, RegistryParts};
 use env::{Env, TaskKind, Tasks};
-use frontend::{Frontend, tcp_incoming};
+use frontend::{Frontend, StreamFrontend, tcp_incoming};
 use futures::Stream;
 use harness::DirectoryProblem;
 use model::{InvalidApiKey, InvalidModelConfig};
@@ -20,12 +19,13 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tools::InvalidTools;
 
-use crate::config::{Config, InvalidNatsCredentials, JournalPlace};
+use crate::config::{Config, InvalidNatsCredentials, JournalPlace, ListenAddr};
 use crate::coordination::{self, Coordination};
 use crate::effects::Effects;
 use crate::fronts::Fronts;
 use crate::local_journal::LocalJournal;
-use crate::ready_file::ReadyFile;
+use crate::ready_file::{Addresses, ReadyFile};
+use crate::streams::{self, StreamsError};
 use crate::telemetry::{self, Metrics};
 
 /// Longest time from the end of the drain timeout to the end of [`Node::stop`].
@@ -89,6 +89,9 @@ pub enum StartError {
     /// The credentials for NATS cannot be used.
     #[error("nats: {0}")]
     NatsCredentials(#[from] InvalidNatsCredentials),
+    /// The endpoint of stream sessions cannot be set up.
+    #[error(transparent)]
+    Streams(#[from] StreamsError),
     /// The address cannot be listened on.
     #[error("cannot listen on {addr}: {source}")]
     Listen {
@@ -132,6 +135,7 @@ pub struct Node {
     drain_timeout: Duration,
     addr: Option<SocketAddr>,
     registry_addr: Option<SocketAddr>,
+    streams_addr: Option<SocketAddr>,
     metrics_addr: Option<SocketAddr>,
     ready: Option<ReadyFile>,
     draining: CancellationToken,
@@ -156,6 +160,7 @@ impl Node {
     pub fn check(config: &Config, env: &Env) -> Result<(), StartError> {
         Effects::configured(config, env)?;
         coordination::configured(config)?;
+        streams::Files::open(&config.streams).map_err(StreamsError::File)?;
         Ok(())
     }
 
@@ -181,19 +186,28 @@ impl Node {
         let parts = Parts::assemble(config, env, effects).await?;
         let (socket, addr) = bind(config.addr.to_bind()).await?;
         let operators = bind_registry(config, addr).await?;
-        let watchers = bind_metrics(config).await?;
+        let clients = bind_optional(config.streams.addr.get()).await?;
+        let watchers = bind_optional(config.telemetry.metrics_addr.get()).await?;
         let mut node = Self::serve(config, parts, tcp_incoming(socket)).await?;
         node.addr = Some(addr);
         node.parts.coordination.set_address(addr);
         if let Some((socket, addr)) = operators {
             node.serve_registry(config, socket, addr).await?;
         }
+        if let Some((socket, addr)) = clients {
+            node.serve_streams(config, socket, addr).await?;
+        }
         if let Some((socket, addr)) = watchers {
             node.serve_metrics(socket, addr);
         }
         if let Some(path) = &config.ready_file {
-            let addrs = once(addr).chain(node.registry_addr);
-            node.ready = Some(ReadyFile::write(path, addrs, node.metrics_addr).map_err(ready_error)?);
+            let addresses = Addresses {
+                sessions: addr,
+                registry: node.registry_addr,
+                metrics: node.metrics_addr,
+                streams: node.streams_addr,
+            };
+            node.ready = Some(ReadyFile::write(path, &addresses).map_err(ready_error)?);
         }
         let journal = &config.journal;
         tracing::info!(%addr, %journal, version = env!("CARGO_PKG_VERSION"), "listening on {addr}");
@@ -220,7 +234,7 @@ impl Node {
     {
         let Parts { env, tasks, host, .. } = &parts;
         let sessions = Frontend::start(incoming, host.clone(), env.clone(), tasks, &config.listener()).await?;
-        let fronts = Fronts { sessions, registry: None };
+        let fronts = Fronts { sessions, registry: None, streams: None };
         let drain_timeout = config.drain_timeout.get();
         Ok(Self {
             parts,
@@ -228,6 +242,7 @@ impl Node {
             drain_timeout,
             addr: None,
             registry_addr: None,
+            streams_addr: None,
             metrics_addr: None,
             ready: None,
             draining: CancellationToken::new(),
@@ -249,6 +264,26 @@ impl Node {
         Ok(())
     }
 
+    async fn serve_streams(
+        &mut self,
+        config: &Config,
+        socket: TcpListener,
+        addr: SocketAddr,
+    ) -> Result<(), StartError> {
+        let Parts { env, tasks, host, .. } = &self.parts;
+        let Some(files) = streams::Files::open(&config.streams).map_err(StreamsError::File)? else { return Ok(()) };
+        let security = files.security(host.journal()).await?;
+        // Before an invocation is accepted here, so that nobody takes this node for dead.
+        host.run_invocations();
+        let (incoming, options) = (tcp_incoming(socket), config.streams.options());
+        let front = StreamFrontend::start(incoming, host.clone(), security, env.clone(), tasks, options);
+        streams::sweep(host.journal().clone(), config.streams.retention.get(), env.clone(), tasks);
+        self.fronts.streams = Some(front);
+        self.streams_addr = Some(addr);
+        tracing::info!(%addr, "stream sessions on {addr}");
+        Ok(())
+    }
+
     fn serve_metrics(&mut self, socket: TcpListener, addr: SocketAddr) {
         let Parts { tasks, host, journal, coordination, .. } = &self.parts;
         let metrics = Metrics::of(host.clone(), journal, coordination, self.draining.clone());
@@ -267,6 +302,12 @@ impl Node {
     #[must_use]
     pub fn registry_addr(&self) -> Option<SocketAddr> {
         self.registry_addr
+    }
+
+    /// The address where agents are invoked over WebSockets, if they are.
+    #[must_use]
+    pub fn streams_addr(&self) -> Option<SocketAddr> {
+        self.streams_addr
     }
 
     /// The host inside, for callers that need no connection.
@@ -347,9 +388,9 @@ async fn bind_registry(config: &Config, sessions: SocketAddr) -> Result<Option<(
     Ok(Some((socket, registry)))
 }
 
-/// Binds the listener of those who watch the node, if there is to be one.
-async fn bind_metrics(config: &Config) -> Result<Option<(TcpListener, SocketAddr)>, StartError> {
-    match config.telemetry.metrics_addr.get() {
+/// Binds a listener, if there is to be one.
+async fn bind_optional(addr: Option<&ListenAddr>) -> Result<Option<(TcpListener, SocketAddr)>, StartError> {
+    match addr {
         Some(addr) => bind(addr.to_bind()).await.map(Some),
         None => Ok(None),
     }
@@ -367,7 +408,6 @@ async fn bind(addr: String) -> Result<(TcpListener, SocketAddr), StartError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ListenAddr;
 
     #[tokio::test]
     async fn the_ready_file_is_there_exactly_while_the_node_takes_calls() {

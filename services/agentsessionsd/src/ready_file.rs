@@ -1,8 +1,17 @@
 //! Tells other programs that the node serves, and where.
 
+use std::iter::once;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+/// Where a node serves.
+pub(crate) struct Addresses {
+    pub(crate) sessions: SocketAddr,
+    pub(crate) registry: Option<SocketAddr>,
+    pub(crate) metrics: Option<SocketAddr>,
+    pub(crate) streams: Option<SocketAddr>,
+}
 
 /// A file that holds the bound addresses while the node serves. Dropping it removes the file.
 pub(crate) struct ReadyFile {
@@ -18,17 +27,15 @@ impl ReadyFile {
         }
     }
 
-    /// Writes `addrs` to `path`, one a line, and that of the metrics as `metrics ADDR`. Whoever sees the file sees all of
-    /// it.
-    pub(crate) fn write(
-        path: &Path,
-        addrs: impl IntoIterator<Item = SocketAddr>,
-        metrics: Option<SocketAddr>,
-    ) -> io::Result<Self> {
+    /// Writes `addresses` to `path`, one a line: those of Sessions and HarnessRegistry bare, then the metrics as `metrics
+    /// ADDR` and stream sessions as `streams ADDR`. Whoever sees the file sees all of it.
+    pub(crate) fn write(path: &Path, addresses: &Addresses) -> io::Result<Self> {
         let mut unfinished = path.as_os_str().to_owned();
         unfinished.push(".tmp");
-        let metrics = metrics.map(|addr| format!("metrics {addr}\n"));
-        let lines: String = addrs.into_iter().map(|addr| format!("{addr}\n")).chain(metrics).collect();
+        let Addresses { sessions, registry, metrics, streams } = addresses;
+        let line = |name: &str, addr: &Option<SocketAddr>| addr.map(|addr| format!("{name}{addr}\n"));
+        let named = [line("", registry), line("metrics ", metrics), line("streams ", streams)];
+        let lines: String = once(format!("{sessions}\n")).chain(named.into_iter().flatten()).collect();
         fs::write(&unfinished, lines)?;
         fs::rename(&unfinished, path)?;
         Ok(Self { path: path.to_owned() })
@@ -53,8 +60,15 @@ mod tests {
         let path = directory.path().join("ready");
         ReadyFile::clear(&path).unwrap();
         let addr = |text: &str| text.parse().unwrap();
-        let ready = ReadyFile::write(&path, [addr("127.0.0.1:80"), addr("[::1]:81")], Some(addr("[::1]:82"))).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "127.0.0.1:80\n[::1]:81\nmetrics [::1]:82\n");
+        let addresses = Addresses {
+            sessions: addr("127.0.0.1:80"),
+            registry: Some(addr("[::1]:81")),
+            metrics: Some(addr("[::1]:82")),
+            streams: Some(addr("[::1]:83")),
+        };
+        let ready = ReadyFile::write(&path, &addresses).unwrap();
+        let expected = "127.0.0.1:80\n[::1]:81\nmetrics [::1]:82\nstreams [::1]:83\n";
+        assert_eq!(fs::read_to_string(&path).unwrap(), expected);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         drop(ready);
         assert!(!path.exists());

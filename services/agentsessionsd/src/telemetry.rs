@@ -68,8 +68,9 @@ where
     } else {
         lines.with_ansi(std::io::stderr().is_terminal()).boxed()
     };
-    // The MCP library quotes whole messages in lines below this level, and payloads are never logged.
+    // These libraries quote whole messages in lines below this level, and payloads are never logged.
     let filter = config.filter.targets().with_target("rmcp", LevelFilter::ERROR);
+    let filter = filter.with_target("tungstenite", LevelFilter::ERROR);
     // The NATS client has a line for every attempt to connect; the node says what matters of them.
     let filter = filter.with_target("async_nats", LevelFilter::OFF);
     lines.with_filter(filter)

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use journal::{ExecutionId, Seq, SessionUid};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// News that a follower can be behind by. What does not fit is lost, oldest first.
-const BACKLOG: usize = 256;
+/// News that a follower can be behind by. What does not fit is lost, oldest first. Few, because the room for them is taken
+/// for every session that is followed.
+const BACKLOG: usize = 64;
 
 /// Something that happened to a session. A hint: whoever needs to be sure reads the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]

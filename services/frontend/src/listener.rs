@@ -15,16 +15,14 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Options;
+use crate::accept::{Acceptor, Held};
 use crate::prefaced::Prefaced;
-
-/// Pause after a failed accept: out of file descriptors, say. Without it the loop would spin until one is free.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Longest wait for a client to say that it speaks HTTP/2. Pings find out about it only after that, and until then it
 /// holds a place that another client may want.
@@ -47,16 +45,21 @@ impl Listener {
         I: Stream<Item = io::Result<C>> + Send + 'static,
         C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let listener = Self { connections: TaskTracker::new(), go_away: CancellationToken::new() };
         let acceptor = Acceptor {
-            http2: http2_settings(tasks, options),
-            service: TowerToHyperService::new(router),
             places: Arc::new(Semaphore::new(options.max_connections.min(Semaphore::MAX_PERMITS))),
-            connections: TaskTracker::new(),
-            go_away: CancellationToken::new(),
+            connections: listener.connections.clone(),
+            go_away: listener.go_away.clone(),
             tasks: tasks.clone(),
         };
-        let listener = Self { connections: acceptor.connections.clone(), go_away: acceptor.go_away.clone() };
-        tasks.spawn("acceptor", TaskKind::Background, acceptor.run(incoming));
+        let server = Server {
+            http2: http2_settings(tasks, options),
+            service: TowerToHyperService::new(router),
+            go_away: listener.go_away.clone(),
+            tasks: tasks.clone(),
+        };
+        let accepting = acceptor.run(incoming, move |stream, held| server.serve(stream, held));
+        tasks.spawn("acceptor", TaskKind::Background, accepting);
         listener
     }
 
@@ -79,56 +82,24 @@ pub fn tcp_incoming(socket: TcpListener) -> impl Stream<Item = io::Result<TcpStr
     })
 }
 
-struct Acceptor {
+struct Server {
     http2: http2::Builder<StreamTasks>,
     service: TowerToHyperService<Router>,
-    places: Arc<Semaphore>,
-    connections: TaskTracker,
     go_away: CancellationToken,
     tasks: Tasks,
 }
 
-impl Acceptor {
-    async fn run<I, C>(self, incoming: I)
-    where
-        I: Stream<Item = io::Result<C>>,
-        C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let stop = self.tasks.cancelled(TaskKind::Background);
-        let mut incoming = pin!(incoming);
-        loop {
-            let accept = async {
-                // Fails only if the semaphore is closed, which nobody does.
-                let place = Arc::clone(&self.places).acquire_owned().await.ok()?;
-                Some((place, incoming.next().await?))
-            };
-            let accepted = tokio::select! {
-                () = self.go_away.cancelled() => return,
-                () = stop.cancelled() => return,
-                accepted = accept => accepted,
-            };
-            match accepted {
-                None => return,
-                Some((place, Ok(stream))) => self.serve(stream, place),
-                Some((_, Err(error))) => {
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
-            }
-        }
-    }
-
-    fn serve<C>(&self, stream: C, place: OwnedSemaphorePermit)
+impl Server {
+    fn serve<C>(&self, stream: C, held: Held)
     where
         C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let stream = TokioIo::new(Prefaced::new(stream, PREFACE_BOUND));
         let connection = self.http2.serve_connection(stream, self.service.clone());
-        let counted = self.connections.token();
         let go_away = self.go_away.clone();
         let cut = self.tasks.cancelled(TaskKind::Background);
         self.tasks.spawn("connection", TaskKind::Background, async move {
-            let _held = (place, counted);
+            let _held = held;
             let mut connection = pin!(connection);
             let ended = tokio::select! {
                 ended = connection.as_mut() => ended,

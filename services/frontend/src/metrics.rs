@@ -51,6 +51,7 @@ pub fn register(registry: &mut Registry) {
         metrics.duration.clone(),
     );
     registry.register("calls_live", "Calls under way", metrics.live.clone());
+    crate::streams::metrics::register(registry);
 }
 
 impl Metrics {

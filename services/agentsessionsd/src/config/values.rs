@@ -12,7 +12,7 @@ use thiserror::Error;
 pub use amounts::{ByteSize, Count, Period, Retries};
 pub use logs::{LogFilter, LogFormat};
 pub use operators::RegistryAddr;
-pub use places::{JournalPlace, ListenAddr, MetricsAddr, OtlpEndpoint, StaticHarness, Subspace};
+pub use places::{JournalPlace, ListenAddr, OptionalAddr, OtlpEndpoint, StaticHarness, Subspace};
 pub use switches::Switch;
 
 /// Why a text is not a configuration value.

@@ -73,6 +73,10 @@ fn check_config_refuses_what_a_node_could_not_start_with() {
         (&["--model-base-url", "ftp://x"], "model"),
         (&["--model-timeout", "0s"], "model"),
         (&["--journal", ""], "journal"),
+        (&["--streams-addr", "1"], "streams.auth_file"),
+        (&["--streams-addr", "10.0.0.1:1", "--streams-development"], "streams.development"),
+        (&["--streams-addr", "1", "--streams-auth-file", "/no", "--streams-policy-file", "/no"], "/no"),
+        (&["--streams-idle-timeout", "20s"], "streams.idle_timeout"),
     ] {
         let args: Vec<_> = ["check-config"].iter().chain(args).copied().collect();
         let output = run(&args, &[]);
@@ -123,6 +127,15 @@ max_connections = 4096
 turn_idle_timeout = "10m"
 max_turn_events = 100000
 history_cache = "256MiB"
+
+[streams]
+addr = ""
+development = false
+max_connections = 4096
+first_message_timeout = "30s"
+ping_interval = "20s"
+idle_timeout = "1m"
+retention = "7days"
 
 [keepalive]
 interval = "20s"

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 
 use futures::{SinkExt, StreamExt};
 use stream_session::graph::{Graph, Shape};
-use stream_session::json::Json;
 use stream_session::message::{Attach, InvocationOutcome, OutputOutcome};
 use stream_session::message::{ClientReason, Node, Operation, Start};
 use stream_session::server::{
@@ -196,7 +195,8 @@ impl Shared {
             }
             Action::Compare { stream, sequence, item } => {
                 let through = sequence + count(&item);
-                return match journal.input.contains(&(sequence, item)) {
+                let same = |(at, stored): &(u64, InputItem)| *at == sequence && is_same(stored, &item);
+                return match journal.input.iter().any(same) {
                     true => vec![Event::Stored { stream, through, streams: vec![] }],
                     false => vec![Event::Contradiction(Refusal::new(ErrorCode::InputConflict, "other content"))],
                 };
@@ -237,7 +237,7 @@ impl Shared {
                     sent += 1;
                     let (sequence, cursor) = (*sequence, format!("c{}", sequence + count(item)));
                     let item = match item {
-                        InputItem::Value(value, _) => OutputItem::Value(value.clone(), vec![]),
+                        InputItem::Value(value, _) => OutputItem::Value(value.canonical(), vec![]),
                         InputItem::Binary(items) => OutputItem::Binary(items.clone()),
                     };
                     events.push(Event::Output { stream: OUTPUT, sequence, cursor, item });
@@ -285,12 +285,13 @@ impl Journal {
             (false, Some(_)) => Some(InputTerminal::CancelledByClient),
             (false, None) => None,
         };
-        let way = StreamWay::Input { provisional, high_water: self.high_water(), terminal };
-        vec![Stream { id: INPUT, token: "in".into(), element: self.element(), way }, self.output()]
+        let (element, high_water) = (Box::new(self.element()), self.high_water());
+        let way = StreamWay::Input { element, provisional, high_water, terminal };
+        vec![Stream { id: INPUT, token: "in".into(), way }, self.output()]
     }
 
     fn output(&self) -> Stream {
-        Stream { id: OUTPUT, token: "out".into(), element: self.element(), way: StreamWay::Output }
+        Stream { id: OUTPUT, token: "out".into(), way: StreamWay::Output }
     }
 
     fn start(&mut self, serving: &mut Serving, start: &Start<'_>, parameters: &Arc<Graph>) -> Vec<Event> {
@@ -344,10 +345,9 @@ impl Journal {
         serving.sent = Some(seen);
         let element = self.element();
         let of = element.of.to_json();
-        let root =
+        let graph =
             format!(r#"{{"root":{{"kind":"stream","value":{{"inner":{}}}}}}}"#, stream_session::json::canonical(&of));
-        let graph = Arc::new(Graph::read(&Json::parse(root.as_bytes()).unwrap()).unwrap());
-        let value = Value::Stream(StreamRef::Stable("out".into()));
+        let value = Value::Stream(StreamRef::Stable("out".into())).canonical();
         let returned = Event::Returned(Some(MethodValue { graph, value, streams: vec![self.output()] }));
         vec![acceptance, returned]
     }
@@ -364,6 +364,14 @@ fn handshake(request: &Request, mut response: Response) -> Result<Response, Erro
     assert!(!request.headers().contains_key("sec-websocket-extensions"), "H2");
     response.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static(SUBPROTOCOL));
     Ok(response)
+}
+
+fn is_same(one: &InputItem, other: &InputItem) -> bool {
+    match (one, other) {
+        (InputItem::Value(one, _), InputItem::Value(other, _)) => one == other,
+        (InputItem::Binary(one), InputItem::Binary(other)) => one == other,
+        _ => false,
+    }
 }
 
 fn count(item: &InputItem) -> u64 {

@@ -1,6 +1,7 @@
 //! Where something is.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -12,7 +13,7 @@ use url::Url;
 use super::{InvalidValue, Raw, text_value};
 
 text_value!(ListenAddr);
-text_value!(MetricsAddr);
+text_value!(OptionalAddr);
 text_value!(OtlpEndpoint);
 text_value!(StaticHarness);
 text_value!(JournalPlace);
@@ -38,6 +39,12 @@ impl ListenAddr {
     pub fn port(&self) -> u16 {
         // Parsed once before, by `from_str`.
         self.0.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or_default()
+    }
+
+    /// Whether it is a literal address that only this machine can reach.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        self.0.parse::<SocketAddr>().is_ok_and(|addr| addr.ip().to_canonical().is_loopback())
     }
 
     /// The address in the form the resolver takes.
@@ -67,9 +74,9 @@ impl FromStr for ListenAddr {
 /// An address to listen on, or a port of the loopback interface; empty: no listener.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Raw", into = "String")]
-pub struct MetricsAddr(Option<ListenAddr>);
+pub struct OptionalAddr(Option<ListenAddr>);
 
-impl MetricsAddr {
+impl OptionalAddr {
     /// The address, if there is to be a listener.
     #[must_use]
     pub fn get(&self) -> Option<&ListenAddr> {
@@ -77,7 +84,7 @@ impl MetricsAddr {
     }
 }
 
-impl FromStr for MetricsAddr {
+impl FromStr for OptionalAddr {
     type Err = InvalidValue;
 
     fn from_str(text: &str) -> Result<Self, InvalidValue> {
@@ -216,7 +223,7 @@ impl fmt::Display for ListenAddr {
     }
 }
 
-impl fmt::Display for MetricsAddr {
+impl fmt::Display for OptionalAddr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.as_ref().map_or(Ok(()), |addr| addr.fmt(f))
     }
@@ -273,13 +280,13 @@ mod tests {
 
     #[test]
     fn metrics_are_served_on_loopback_unless_told_otherwise() {
-        let bound = |text: &str| text.parse::<MetricsAddr>().unwrap().get().map(ListenAddr::to_bind);
+        let bound = |text: &str| text.parse::<OptionalAddr>().unwrap().get().map(ListenAddr::to_bind);
         assert_eq!(bound(""), None);
         assert_eq!(bound("9464").as_deref(), Some("127.0.0.1:9464"));
         assert_eq!(bound(":9464").as_deref(), Some("0.0.0.0:9464"));
         assert_eq!(bound("[::1]:9464").as_deref(), Some("[::1]:9464"));
-        assert!(refused::<MetricsAddr>("65536").contains("no port"));
-        assert!(refused::<MetricsAddr>("host").contains("no port"));
+        assert!(refused::<OptionalAddr>("65536").contains("no port"));
+        assert!(refused::<OptionalAddr>("host").contains("no port"));
     }
 
     #[test]

@@ -40,7 +40,8 @@ fn returned() -> String {
     let graph = r#"{"root":{"kind":"stream","value":{"inner":{"kind":"string","value":{}}}}}"#;
     let graph = Json::parse(graph.as_bytes()).unwrap();
     let value = Json::parse(br#"{"kind":"stream","value":{"streamToken":"out"}}"#).unwrap();
-    let result = MethodResult::Value { graph, value: crate::message::Node::Json(value) };
+    let result =
+        MethodResult::Value { graph: crate::message::Node::Json(graph), value: crate::message::Node::Json(value) };
     ServerMessage::Result { mappings: vec![], result }.encode()
 }
 

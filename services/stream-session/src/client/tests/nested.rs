@@ -80,7 +80,11 @@ fn returned() -> String {
     let graph = format!(r#"{{"root":{{"kind":"stream","value":{{"inner":{OF_STREAMS}}}}}}}"#);
     let graph = Json::parse(graph.as_bytes()).unwrap();
     let value = Json::parse(br#"{"kind":"stream","value":{"streamToken":"outer"}}"#).unwrap();
-    ServerMessage::Result { mappings: vec![], result: MethodResult::Value { graph, value: Node::Json(value) } }.encode()
+    ServerMessage::Result {
+        mappings: vec![],
+        result: MethodResult::Value { graph: Node::Json(graph), value: Node::Json(value) },
+    }
+    .encode()
 }
 
 fn item(channel: u32, sequence: u64, value: &Value) -> String {
