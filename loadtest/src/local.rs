@@ -70,7 +70,8 @@ pub fn output(bytes: usize) -> Event {
     Event::new(EventKind::EventOutput, Body::Message(Message::text("assistant", "x".repeat(bytes))))
 }
 
-fn new_session() -> NewSession {
+/// What sessions are created as.
+pub fn new_session() -> NewSession {
     NewSession {
         project: "loadtest".into(),
         name: String::new(),

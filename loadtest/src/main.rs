@@ -11,6 +11,7 @@ mod local;
 mod node;
 mod process;
 mod reads;
+mod streams;
 mod table;
 mod target;
 mod three_step;
@@ -39,6 +40,7 @@ enum Command {
     Reads(reads::Reads),
     History(history::History),
     Cluster(cluster::Cluster),
+    Streams(streams::Streams),
     Table(table::Table),
     #[command(hide = true)]
     Node(node::RunNode),
@@ -62,6 +64,7 @@ impl Command {
             Self::Reads(command) => command.run().await,
             Self::History(command) => command.run().await,
             Self::Cluster(command) => command.run().await,
+            Self::Streams(command) => command.run().await,
             Self::Table(command) => command.run().await,
             Self::Node(command) => command.run().await,
         }

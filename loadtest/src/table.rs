@@ -7,6 +7,7 @@ use clap::Args;
 use crate::history::History;
 use crate::journal::Journal;
 use crate::reads::Reads;
+use crate::streams::Streams;
 use crate::target::Target;
 use crate::three_step::ThreeStep;
 use crate::turns::Load;
@@ -33,7 +34,8 @@ impl Table {
             println!("{}\n", Load { in_flight, ..Load::default() }.run(&target).await?);
         }
         println!("Turns of three model calls, harness over gRPC:\n");
-        println!("{}", ThreeStep::new(&self.directory).measure().await?);
+        println!("{}\n", ThreeStep::new(&self.directory).measure().await?);
+        println!("{}", Streams::new(&self.directory).measure().await?);
         Ok(())
     }
 }

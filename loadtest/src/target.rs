@@ -19,6 +19,8 @@ const START_POLL: Duration = Duration::from_millis(5);
 /// A host that can be called: one node, or several on one journal.
 pub struct Target {
     addresses: Vec<String>,
+    /// Where the first of them takes stream sessions, if it does.
+    streams: Option<String>,
     /// Those that are known.
     processes: Vec<Process>,
     started: Option<Started>,
@@ -33,7 +35,8 @@ struct Started {
 impl Target {
     /// A host that runs already.
     pub fn at(address: String, pid: Option<u32>) -> Self {
-        Self { addresses: vec![address], processes: pid.map(Process::with_id).into_iter().collect(), started: None }
+        let processes = pid.map(Process::with_id).into_iter().collect();
+        Self { addresses: vec![address], streams: None, processes, started: None }
     }
 
     /// Starts a node: this very program, so that both are of the same build. Its journal is in a new directory in `parent`.
@@ -44,14 +47,17 @@ impl Target {
     /// Starts so many nodes on one journal.
     pub async fn start_nodes(count: u32, parent: &Path, args: &[String]) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir_in(parent)?;
-        let (mut nodes, mut addresses) = (Vec::new(), Vec::new());
+        let (mut nodes, mut addresses, mut streams) = (Vec::new(), Vec::new(), None);
         for number in 0..count {
-            let (node, address) = start_node(directory.path(), number, args).await?;
+            let (node, ready) = start_node(directory.path(), number, args).await?;
             nodes.push(node);
-            addresses.push(address);
+            // The address of the Sessions listener is the first line, the others have names.
+            addresses.push(ready.lines().next().unwrap_or_default().to_owned());
+            let named = ready.lines().find_map(|line| line.strip_prefix("streams ").map(str::to_owned));
+            streams = streams.or(named);
         }
         let processes = nodes.iter().filter_map(Child::id).map(Process::with_id).collect();
-        Ok(Self { addresses, processes, started: Some(Started { _nodes: nodes, directory }) })
+        Ok(Self { addresses, streams, processes, started: Some(Started { _nodes: nodes, directory }) })
     }
 
     /// The sum over all nodes, if their processes are known.
@@ -63,6 +69,11 @@ impl Target {
     /// Where its nodes are called.
     pub fn addresses(&self) -> &[String] {
         &self.addresses
+    }
+
+    /// Where stream sessions are taken.
+    pub fn streams_address(&self) -> anyhow::Result<&str> {
+        self.streams.as_deref().context("the node takes no stream sessions")
     }
 }
 
@@ -79,20 +90,20 @@ async fn start_node(directory: &Path, number: u32, args: &[String]) -> anyhow::R
         .kill_on_drop(true)
         .spawn()
         .context("starting a node")?;
-    let address =
-        tokio::time::timeout(START_BOUND, address_in(&ready, &mut node)).await.context("the node does not start")??;
-    Ok((node, address))
+    let addresses = addresses_in(&ready, &mut node);
+    let addresses = tokio::time::timeout(START_BOUND, addresses).await.context("the node does not start")??;
+    Ok((node, addresses))
 }
 
 /// Waits for `ready`, to which the node writes its addresses.
-async fn address_in(ready: &Path, node: &mut Child) -> anyhow::Result<String> {
+async fn addresses_in(ready: &Path, node: &mut Child) -> anyhow::Result<String> {
     loop {
         if let Some(status) = node.try_wait()? {
             bail!("the node ended with {status}");
         }
         match std::fs::read_to_string(ready) {
-            // The file appears complete; the address of the Sessions listener is its first line.
-            Ok(addresses) => return Ok(addresses.lines().next().unwrap_or_default().to_owned()),
+            // The file appears complete.
+            Ok(addresses) => return Ok(addresses),
             Err(_) => tokio::time::sleep(START_POLL).await,
         }
     }

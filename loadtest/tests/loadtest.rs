@@ -88,3 +88,12 @@ fn reads_are_compared_with_a_bare_scan() {
     assert!(row(&report, "replay")[1].parse::<u64>().unwrap() > 0, "{report}");
     assert!(row(&report, "offline verify of a JSON export")[1].parse::<u64>().unwrap() > 0, "{report}");
 }
+
+#[test]
+fn streams_are_measured_beside_what_they_are_made_of() {
+    let report = measured(&["streams", "--clients", "3", "--seconds", "1"]);
+    assert!(row(&report, "2,000 floats")[3].parse::<f64>().unwrap() > 0.0, "{report}");
+    assert_eq!(row(&report, "the journal alone")[2], "1.00");
+    assert!(row(&report, "from a client to its agent")[1].parse::<f64>().unwrap() > 0.0, "{report}");
+    assert!(row(&report, "3")[1].parse::<u64>().unwrap() >= 3, "{report}");
+}

@@ -5,10 +5,12 @@ import importlib
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import time
 import types
+import uuid
 
 import grpc
 import pytest
@@ -16,6 +18,7 @@ from grpc_tools import protoc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NODE = pathlib.Path(os.environ.get("NODE_BIN", ROOT / "target/tested/agentsessionsd"))
+HARNESSNODE = pathlib.Path(os.environ.get("HARNESSNODE_BIN", ROOT / "target/tested/harnessnode"))
 CTL = pathlib.Path(os.environ.get("CTL_BIN", ROOT / "target/tested/agentctl"))
 START_BOUND = 20
 
@@ -38,9 +41,11 @@ def stubs(tmp_path_factory):
 class Node:
     """A running agentsessionsd and a channel to it."""
 
-    def __init__(self, process, address):
+    def __init__(self, process, addresses):
         self.process = process
-        self.address = address
+        self.address = address = addresses[0]
+        named = (line.removeprefix("streams ") for line in addresses if line.startswith("streams "))
+        self.streams = next(named, None)
         self.channel = grpc.insecure_channel(address)
 
     def kill(self):
@@ -56,8 +61,7 @@ class Node:
 
 @contextlib.contextmanager
 def running_node(directory, *flags):
-    ready = directory / "ready"
-    ready.unlink(missing_ok=True)
+    ready = directory / f"ready-{uuid.uuid4()}"
     command = [str(NODE), "--addr", "127.0.0.1:0", "--journal", str(directory / "journal.db"),
                "--ready-file", str(ready), *flags]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -67,7 +71,7 @@ def running_node(directory, *flags):
             assert process.poll() is None, "the node ended before it was ready"
             assert time.monotonic() < deadline, "the node did not become ready"
             time.sleep(0.02)
-        node = Node(process, ready.read_text().strip())
+        node = Node(process, ready.read_text().splitlines())
         yield node
         if process.poll() is None:
             node.stop()
@@ -75,6 +79,22 @@ def running_node(directory, *flags):
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+@contextlib.contextmanager
+def running_agents():
+    """The address of the example agents, in a process of their own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = "127.0.0.1:%d" % probe.getsockname()[1]
+    command = [str(HARNESSNODE), "--addr", address, "--readyz", "127.0.0.1:0", "--kind", "agents"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        grpc.channel_ready_future(grpc.insecure_channel(address)).result(START_BOUND)
+        yield address
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture

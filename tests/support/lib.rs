@@ -1,5 +1,6 @@
 //! Actors of the black-box suites: nodes as real processes, model servers, harnesses. Every wait has a bound.
 
+mod agent_server;
 mod cable;
 mod cluster;
 mod command;
@@ -20,11 +21,14 @@ mod scale;
 mod scribe;
 mod scripted_harness;
 mod session;
+pub mod stream_session;
+pub mod stream_socket;
 mod tool_server;
 mod trace_receiver;
 pub mod vectors;
 mod watcher;
 
+pub use agent_server::AgentServer;
 pub use cable::Cable;
 pub use cluster::Cluster;
 pub use command::{Agentctl, Ended};

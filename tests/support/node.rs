@@ -107,6 +107,12 @@ impl NodeBuilder {
         self.flag("--registry-addr", "127.0.0.1:0")
     }
 
+    /// Adds a listener for stream sessions that lets everybody in.
+    #[must_use]
+    pub fn streaming(self) -> Self {
+        self.flag("--streams-addr", "127.0.0.1:0").switch("--streams-development")
+    }
+
     /// Adds a listener for those who watch the node.
     #[must_use]
     pub fn watched(self) -> Self {
@@ -215,6 +221,13 @@ impl NodeProcess {
     #[must_use]
     pub fn operator_address(&self) -> &str {
         self.addresses.get(1).expect("the node was started with a listener for operators")
+    }
+
+    /// `host:port` of the listener for stream sessions.
+    #[must_use]
+    pub fn streams_address(&self) -> &str {
+        let address = self.addresses.iter().find_map(|line| line.strip_prefix("streams "));
+        address.expect("the node was started with a listener for stream sessions")
     }
 
     /// Whoever watches the node.

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 mod first;
 mod nested;
+mod rules;
 
 use super::*;
 use crate::binary::BinaryItems;

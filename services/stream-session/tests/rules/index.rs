@@ -4,13 +4,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rules of each page, by their letter and how many there are. Those of endpoints, of journals and of whole sessions
-/// are not this crate's.
-const RULES: [(&str, &[(char, u32)]); 3] = [
-    ("Protocol", &[('J', 8), ('V', 6), ('B', 7), ('C', 4), ('W', 4), ('I', 10), ('N', 7), ('Q', 9)]),
-    ("Values", &[('N', 3), ('F', 3)]),
-    ("Tokens", &[('T', 4), ('K', 5)]),
+/// The rules of a page, by their letter and how many there are.
+type Rules = &'static [(char, u32)];
+
+const PROTOCOL: Rules = &[
+    ('H', 8),
+    ('J', 8),
+    ('M', 3),
+    ('V', 6),
+    ('B', 7),
+    ('C', 4),
+    ('W', 4),
+    ('I', 10),
+    ('P', 8),
+    ('N', 7),
+    ('Q', 9),
+    ('A', 10),
+    ('R', 6),
+    ('T', 5),
+    ('L', 7),
+    ('K', 14),
 ];
+const RULES: [(&str, Rules); 3] =
+    [("Protocol", PROTOCOL), ("Values", &[('N', 3), ('F', 3)]), ("Tokens", &[('T', 4), ('K', 5)])];
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate is in the workspace").to_owned()
