@@ -13,7 +13,9 @@ use crate::ports::{DESCRIBE_TIMEOUT, DescribeError, HarnessChannel};
 /// A harness that described itself as it should, over the channel that its turn will use.
 pub(super) struct Admitted {
     pub(super) channel: Box<dyn HarnessChannel>,
-    pub(super) descriptor: HarnessDescriptor,
+    /// What it says of itself that a turn needs; what it offers is large, and its turn may be long.
+    pub(super) version: String,
+    pub(super) resumability: Resumability,
     /// The compute has the memory of the session.
     remembers: bool,
 }
@@ -24,11 +26,16 @@ pub(super) async fn admit(route: &Route, standing: &Standing, bounds: &Bounds) -
     let acquired = in_time(route, bounds, async {
         let mut compute = acquire(&*route.harness.runtime, standing).await?;
         let descriptor = compute.channel.describe().await?;
-        Ok(Admitted { channel: compute.channel, descriptor, remembers: compute.remembers })
+        Ok((compute, descriptor))
     });
-    let Admitted { channel, descriptor, remembers } = acquired.await?;
+    let (compute, descriptor) = acquired.await?;
     check(route, &descriptor)?;
-    Ok(Admitted { channel: plain::translated(&descriptor, channel), descriptor, remembers })
+    Ok(Admitted {
+        channel: plain::translated(&descriptor, compute.channel),
+        resumability: resumability(&descriptor),
+        version: descriptor.version,
+        remembers: compute.remembers,
+    })
 }
 
 /// What [`admit`] checks, of a harness that is not to run now.
@@ -46,7 +53,7 @@ pub(super) async fn ask(route: &Route, bounds: &Bounds) -> Result<HarnessDescrip
 impl Admitted {
     /// What the harness is told of the session: nothing if it remembers it (invariant I4).
     pub(super) fn history(&self, log: History) -> History {
-        let memory = resumability(&self.descriptor) == Resumability::RequiresMemorySnapshot;
+        let memory = self.resumability == Resumability::RequiresMemorySnapshot;
         if memory && self.remembers { History::default() } else { log }
     }
 }

@@ -95,7 +95,7 @@ impl Driver<'_> {
     async fn read(&mut self, connection: &mut LimitedConnection) -> Input {
         let input = match &mut self.exchange {
             // Apart, so that other turns need not be as large.
-            Some(exchange) => Box::pin(exchange.next(connection, self.env)).await,
+            Some(exchange) => Box::pin(exchange.next(connection, self.env, self.writer.fence())).await,
             None => connection.next(self.env).await,
         };
         if matches!(input, Input::Closed) {

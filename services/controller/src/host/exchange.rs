@@ -19,8 +19,7 @@ use env::Env;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use journal::invocations::{Frame, Invocation, InvocationId, Role, Run, RunError, Standing, StreamId, StreamState};
-use journal::{Journal, JournalError};
-use prost::Message;
+use journal::{Fence, Journal, JournalError};
 use stream_session::Refusal;
 use tokio::time::Instant;
 use wire::event::Body;
@@ -37,9 +36,6 @@ use outputs::Outputs;
 use recall::Recall;
 use writes::{Batch, Credit, Write};
 
-/// What a stream begins with, and what an item costs beside its size (invocation.proto).
-const CREDIT: i64 = 1 << 20;
-const ITEM_COST: usize = 64;
 /// Most bytes that wait to be made durable before the harness is not read any further.
 const MOST_WAITING: usize = 8 << 20;
 /// Bytes of an input that are read at once.
@@ -158,10 +154,10 @@ impl Exchange {
         Ok((exchange, told))
     }
 
-    /// The next thing for the turn.
-    pub(super) async fn next(&mut self, connection: &mut LimitedConnection, env: &Env) -> Input {
+    /// The next thing for the turn, which writes under `fence`.
+    pub(super) async fn next(&mut self, connection: &mut LimitedConnection, env: &Env, fence: Fence) -> Input {
         loop {
-            match self.step(connection, env).await {
+            match self.step(connection, env, fence).await {
                 Ok(Some(input)) => return input,
                 Ok(None) => {}
                 Err(broken) => return broken.into(),
@@ -169,7 +165,12 @@ impl Exchange {
         }
     }
 
-    async fn step(&mut self, connection: &mut LimitedConnection, env: &Env) -> Result<Option<Input>, Broken> {
+    async fn step(
+        &mut self,
+        connection: &mut LimitedConnection,
+        env: &Env,
+        fence: Fence,
+    ) -> Result<Option<Input>, Broken> {
         if let Some(heard) = self.heard.pop_front() {
             match heard {
                 Heard::Return if self.outputs.returned().is_none() => self.heard.push_front(heard),
@@ -182,7 +183,7 @@ impl Exchange {
             }
         }
         self.begin_write();
-        self.begin_read()?;
+        self.begin_read(fence)?;
         if let Some(failed) = self.send_frames(connection).await {
             return Ok(Some(failed));
         }
@@ -294,7 +295,7 @@ impl Exchange {
         self.outputs.durable(credits);
     }
 
-    fn begin_read(&mut self) -> Result<(), Broken> {
+    fn begin_read(&mut self, fence: Fence) -> Result<(), Broken> {
         if self.reading.is_some() {
             return Ok(());
         }
@@ -305,7 +306,7 @@ impl Exchange {
         } else if std::mem::take(&mut self.stale) {
             let polled = self.next_poll <= Instant::now();
             self.next_poll = Instant::now() + POLL;
-            self.reading = Some(look(journal, run, invocation, polled).boxed());
+            self.reading = Some(look(journal, run, invocation, polled.then_some(fence)).boxed());
         } else if let Some((stream, from)) = self.inputs.hungry() {
             let frames = async move {
                 let frames = journal.frames(run.session(), invocation, stream, from, PIECE).await?;
@@ -422,10 +423,15 @@ async fn write(
     Ok(recall)
 }
 
-/// Looks at all streams; if `polled`, also whether this node still drives the instance.
-async fn look(journal: Journal, run: Run, invocation: InvocationId, polled: bool) -> Result<Read, Broken> {
-    if polled && journal.next_invocation(&run).await? != Some(invocation) {
-        return Err(Broken::Lost);
+/// Looks at all streams; if the turn's fence is given, also whether this node still drives the instance, and the turn was
+/// not ended by another node: one that waits for its client would not learn of it otherwise.
+async fn look(journal: Journal, run: Run, invocation: InvocationId, fence: Option<Fence>) -> Result<Read, Broken> {
+    if let Some(fence) = fence {
+        let session = journal.session(run.session()).await?;
+        let is_held = session.is_some_and(|session| session.fence() == fence);
+        if !is_held || journal.next_invocation(&run).await? != Some(invocation) {
+            return Err(Broken::Lost);
+        }
     }
     Ok(Read::Standing(standing_of(&journal, &run, invocation).await?))
 }
@@ -448,11 +454,6 @@ fn ending(event: &wire::Event) -> Option<Ending> {
         Some(Body::End(end)) if end.state == HarnessEnd::COMPLETED => Some(Ending::Completed),
         _ => (event.kind() == EventKind::EventEnd).then_some(Ending::Failed),
     }
-}
-
-/// What an item costs whoever writes it.
-fn cost(item: &StreamItem) -> i64 {
-    i64::try_from(item.encoded_len() + ITEM_COST).unwrap_or(i64::MAX)
 }
 
 /// How many items it is.

@@ -6,7 +6,7 @@ use journal::{ExecutionId, Seq, SessionState};
 use wire::event::Body;
 use wire::{Event, EventKind, ExecRequest, ExecUpdate, ExecutionStart, Session};
 
-use super::admission::{Admitted, admit, resumability};
+use super::admission::{Admitted, admit};
 use super::compute::Standing;
 use super::context::Bounds;
 use super::guard::Guard;
@@ -129,7 +129,7 @@ impl Host {
         };
 
         let execution = chosen.unwrap_or_else(|| ExecutionId::mint(&self.parts.env));
-        let resumability = resumability(&admitted.descriptor);
+        let resumability = admitted.resumability;
         let start = TurnStart {
             session: uid.clone(),
             execution: execution.clone(),
@@ -140,7 +140,7 @@ impl Host {
             request_id: call.request_id.clone(),
             invocation: None,
         };
-        let events = opening(&start, route.name.clone(), admitted.descriptor.version);
+        let events = opening(&start, route.name.clone(), admitted.version);
         let (writer, appended) = self.journal().take_over(uid, expected, events).await?;
         updates.records(&appended).await;
 

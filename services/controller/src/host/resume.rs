@@ -4,7 +4,7 @@ use journal::{ExecutionId, SessionState};
 use wire::event::Body;
 use wire::{ApprovalRequest, Event, EventKind, ExecRequest, History, ResumeRequest, Session};
 
-use super::admission::{Admitted, admit, resumability};
+use super::admission::{Admitted, admit};
 use super::compute::{Standing, resume_event};
 use super::context::Bounds;
 use super::exchange::Exchange;
@@ -85,7 +85,7 @@ impl Host {
             }
             ResumeStep::Run(span) => {
                 let admitted = admit(&route, &standing, bounds).await?;
-                check_version(&plan.harness_version, &admitted.descriptor.version)?;
+                check_version(&plan.harness_version, &admitted.version)?;
                 if span.execution().is_some_and(is_invocation) {
                     // Whoever drives its queue resumes it.
                     return Err(HostError::Busy);
@@ -136,7 +136,7 @@ impl Host {
             request_id: call.request_id.clone(),
             invocation,
         };
-        let turn = Turn::recover(recorded.execution, recorded.recording, resumability(&admitted.descriptor));
+        let turn = Turn::recover(recorded.execution, recorded.recording, admitted.resumability);
         let runtime = &*route.harness.runtime;
         let (channel, appended) = (admitted.channel, Vec::new());
         let ready = ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, writer, exchange, appended };

@@ -13,6 +13,16 @@ use wire::{ControllerFrame, Event, History, Start};
 const START: u8 = 3 << 3 | 2;
 const HISTORY: u8 = 2 << 3 | 2;
 
+/// Bytes that a stream keeps for each direction. Most streams carry little at a time, and there may be thousands; what is
+/// larger grows the buffer.
+const KEPT_BYTES: usize = 1 << 10;
+/// Bytes of gathered frames above which they are sent.
+const GATHERED_BYTES: usize = 32 << 10;
+
+fn buffers() -> BufferSettings {
+    BufferSettings::new(KEPT_BYTES, GATHERED_BYTES)
+}
+
 /// A frame on its way.
 pub(super) enum Outgoing {
     /// The first one.
@@ -92,7 +102,7 @@ impl Codec for ConnectCodec {
     }
 
     fn decoder(&mut self) -> ProstDecoder<Event> {
-        ProstDecoder::new(BufferSettings::default())
+        ProstDecoder::new(buffers())
     }
 }
 
@@ -104,6 +114,10 @@ impl Encoder for OutgoingEncoder {
 
     fn encode(&mut self, frame: Outgoing, buf: &mut EncodeBuf<'_>) -> Result<(), Status> {
         frame.encode(buf).map_err(|error| Status::internal(error.to_string()))
+    }
+
+    fn buffer_settings(&self) -> BufferSettings {
+        buffers()
     }
 }
 

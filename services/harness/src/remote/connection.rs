@@ -34,7 +34,8 @@ pub(super) struct MessageLimit(pub(super) usize);
 pub(super) struct Connection {
     // Dropped before `frames`: the stream is then reset, and not half-closed as if all had been said.
     events: Peekable<BoxStream<'static, Result<Event, Status>>>,
-    frames: mpsc::Sender<Outgoing>,
+    /// Boxed, as a channel keeps room for 32 of them.
+    frames: mpsc::Sender<Box<Outgoing>>,
     envelope: Envelope,
     limit: MessageLimit,
     _place: Place,
@@ -52,9 +53,9 @@ impl Connection {
         let envelope = Envelope::of(&turn);
         let request_id = turn.request_id.parse::<MetadataValue<_>>().ok();
         let start = limit.check(Outgoing::Start(FirstFrame::new(envelope.empty(), turn)))?;
-        let (frames, outgoing) = mpsc::channel(FRAMES_AHEAD);
+        let (frames, outgoing) = mpsc::channel::<Box<Outgoing>>(FRAMES_AHEAD);
         let first = futures::stream::once(async { start });
-        let mut request = Request::new(first.chain(ReceiverStream::new(outgoing)));
+        let mut request = Request::new(first.chain(ReceiverStream::new(outgoing).map(|frame| *frame)));
         if let Some(request_id) = request_id {
             request.metadata_mut().insert(REQUEST_ID, request_id);
         }
@@ -82,7 +83,7 @@ async fn connect(
 impl HarnessConnection for Connection {
     async fn send(&mut self, frame: HostFrame) -> Result<(), HarnessFailure> {
         let is_answer = !matches!(frame, HostFrame::Stream(_));
-        let frame = self.limit.check(Outgoing::Frame(self.envelope.frame(frame)))?;
+        let frame = Box::new(self.limit.check(Outgoing::Frame(self.envelope.frame(frame)))?);
         // It is opened by being read: a frame for it must not wait for somebody to do that.
         let opening = async {
             Pin::new(&mut self.events).peek().await;

@@ -11,14 +11,15 @@ use wire::stream_frame::Frame as Told;
 use wire::stream_item::Item;
 use wire::{BinaryItem, StreamCancel, StreamCredit, StreamEnd, StreamFrame, StreamItem};
 
-use super::{CREDIT, cost, frame};
+use super::frame;
 use crate::invocation::{Element, Parameters, StreamDigest};
 use crate::turn::TurnFailure;
 
 /// See the module.
 pub(super) struct Inputs {
     parameters: Parameters,
-    streams: BTreeMap<StreamId, Input>,
+    /// Boxed, as a node of the map has room for eleven, and there is mostly one.
+    streams: BTreeMap<StreamId, Box<Input>>,
     /// The input that was read last.
     turn: Option<StreamId>,
 }
@@ -51,7 +52,7 @@ impl Default for Input {
             terminal: None,
             read: 0,
             ahead: VecDeque::new(),
-            credit: CREDIT,
+            credit: StreamCredit::INITIAL,
             over: false,
             dropped: false,
             digest: StreamDigest::default(),
@@ -137,7 +138,7 @@ impl Inputs {
                 input.digest.add(&read.item);
                 nested.extend(read.streams);
                 let item = stream_item(&self.parameters, element, read.first, read.item)?;
-                input.credit -= cost(&item);
+                input.credit -= item.cost();
                 frames.push(frame(id.to_string(), Told::Item(item)));
             }
             if input.ahead.is_empty()

@@ -13,7 +13,7 @@ use wire::{MethodReturn, StreamCancel, StreamCredit, StreamEnd, StreamFrame, Str
 use super::pace::Pace;
 use super::placed::{Placed, Step};
 use super::writes::{Credit, Write, Writes};
-use super::{CONSUMER_DROP, CREDIT, cost, count, frame};
+use super::{CONSUMER_DROP, count, frame};
 use crate::invocation::{FinishedStream, Introduced, Results, Spoken};
 use crate::turn::{Asked, Divergence, TurnFailure};
 
@@ -98,7 +98,7 @@ impl Outputs {
             return Err(TurnFailure::Violation("it went on with a stream that it had ended"));
         }
         if let Frame::Item(item) = &frame {
-            output.charge(cost(item))?;
+            output.charge(item.cost())?;
         }
         match &mut output.stage {
             Stage::Placed(_) => self.placed(name, frame),
@@ -229,7 +229,7 @@ impl Outputs {
     }
 
     fn item(&mut self, name: &str, item: StreamItem) -> Result<(), TurnFailure> {
-        let (bytes, count) = (cost(&item), count(&item));
+        let (bytes, count) = (item.cost(), count(&item));
         let Some(placed) = self.streams.get_mut(name).and_then(Output::as_placed_mut) else { return Ok(()) };
         if !placed.expects(&item)? {
             return self.disown(name, item);
@@ -326,7 +326,7 @@ impl Outputs {
 
 impl Output {
     fn new() -> Self {
-        Self { stage: Stage::Held(Vec::new()), credit: CREDIT, pace: Pace::default() }
+        Self { stage: Stage::Held(Vec::new()), credit: StreamCredit::INITIAL, pace: Pace::default() }
     }
 
     fn as_placed(&self) -> Option<&Placed> {
@@ -382,7 +382,7 @@ fn new(streams: &[Introduced]) -> Vec<NewOutput> {
 
 fn size(frame: &Frame) -> usize {
     match frame {
-        Frame::Item(item) => usize::try_from(cost(item)).unwrap_or(usize::MAX),
+        Frame::Item(item) => usize::try_from(item.cost()).unwrap_or(usize::MAX),
         Frame::End(_) | Frame::Cancel(_) | Frame::Credit(_) => 0,
     }
 }

@@ -5,7 +5,7 @@ use journal::{ExecutionId, SessionState};
 use tokio_util::sync::CancellationToken;
 
 use super::finish::{failed, has_failed, internal_error};
-use crate::host::admission::{admit, resumability};
+use crate::host::admission::admit;
 use crate::host::compute::Standing;
 use crate::host::context::Bounds;
 use crate::host::exchange::{Exchange, Unusable};
@@ -127,8 +127,8 @@ impl Host {
             request_id: attempt.call.request_id.clone(),
             invocation: Some(first_frame),
         };
-        let turn = Turn::live(attempt.execution.clone(), resumability(&admitted.descriptor));
-        let events = opening(&start, route.name.clone(), admitted.descriptor.version);
+        let turn = Turn::live(attempt.execution.clone(), admitted.resumability);
+        let events = opening(&start, route.name.clone(), admitted.version);
         let (writer, appended) =
             self.journal().take_over(state.uid(), state.last_seq(), events).await.map_err(HostError::from)?;
         let ready = ReadyTurn {
@@ -171,7 +171,7 @@ impl Host {
         };
         let route = self.recorded_route(state.harness(), plan.harness.as_deref()).await?;
         let admitted = admit(&route, &standing, attempt.bounds).await?;
-        check_version(&plan.harness_version, &admitted.descriptor.version)?;
+        check_version(&plan.harness_version, &admitted.version)?;
         let invoked = Some(self.exchange(attempt, streams)?);
         let run = RecordedRun { state, guard, history, span, route: &route, standing, admitted, invoked };
         Ok(self.run_recorded(run, (attempt.call, attempt.bounds), &mut Updates::none()).await?)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wire::ResumeRequest;
+use wire::{CancelRequest, ResumeRequest};
 
 use super::*;
 use crate::HostError;
@@ -92,4 +92,16 @@ async fn the_turn_of_an_invocation_is_not_for_callers_to_resume() {
     let other = place.beside(&agents).await;
     let request = ResumeRequest { session: client.session.to_string(), ..ResumeRequest::default() };
     assert!(matches!(other.host.resume(request, call(None)).await, Err(HostError::Busy)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_waits_for_its_client_learns_that_it_was_canceled_on_a_node_that_it_does_not_hear() {
+    let (one, two, board) = pair(&Agents::new(echo)).await;
+    let client = one.start(1, "k", Kind::Strings).await;
+    client.send(0, &texts(&["a"])).await;
+    client.has_output(1).await;
+    board.sleeps(one.journal.incarnation());
+    let request = CancelRequest { session: client.session.to_string(), ..CancelRequest::default() };
+    two.host.cancel(request).await.unwrap();
+    assert_eq!(client.outcome().await, failure());
 }
