@@ -10,9 +10,10 @@ use super::frame::read_frames;
 use super::introduce::{Introduced, introduce};
 use super::put::{Change, Put, Right, cost, divide_changes};
 use super::shelf::Shelf;
-use super::{FrameItem, InvocationId, Lease, LeaseError, NewInput, Owner, Rule, StreamId, Terminal};
+use super::{FrameItem, InvocationId, Lease, LeaseError, NewInput, Owner, Role, Rule, StreamId, Terminal};
 use crate::error::refuse;
 use crate::keys::{InvocationKeys, SessionKeys};
+use crate::metrics::METRICS;
 use crate::{Corrupt, Journal, JournalError, SessionUid};
 
 /// A change of one input.
@@ -96,6 +97,7 @@ impl Journal {
             if let Some(InputOutcome::Refused(_)) = outcomes.last() {
                 break;
             }
+            METRICS.put(Role::Input, put.put.bytes());
         }
         self.note_streams_changed(&lease.session);
         Ok(outcomes)

@@ -8,9 +8,10 @@ use store::{Attempt, TransactError, Transaction};
 use super::introduce::{Introduced, introduce};
 use super::put::{Change, Put, Right, cost, divide_changes};
 use super::shelf::Shelf;
-use super::{FrameItem, InvocationId, NewOutput, OutputFault, Owner, Rule, Run, RunError, StreamId, Terminal};
+use super::{FrameItem, InvocationId, NewOutput, OutputFault, Owner, Role, Rule, Run, RunError, StreamId, Terminal};
 use crate::Journal;
 use crate::error::refuse;
+use crate::metrics::METRICS;
 
 /// A change of one stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +69,7 @@ impl Journal {
                     async move { put.write(transaction, attempt).await }.boxed()
                 })
                 .await?;
+            METRICS.put(Role::Output, put.put.bytes());
         }
         self.note_streams_changed(run.session());
         Ok(())

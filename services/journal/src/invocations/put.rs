@@ -128,6 +128,11 @@ impl<C: Change> Put<C> {
         self.changes.iter().map(Change::stream).collect()
     }
 
+    /// How many bytes its items have.
+    pub(super) fn bytes(&self) -> usize {
+        self.changes.iter().filter_map(Change::item).map(|(_, item)| item.size()).sum()
+    }
+
     /// Its only frame, if that is too large for one transaction.
     fn large_frame(&self) -> Option<LargeFrame> {
         let [only] = &self.changes[..] else { return None };

@@ -22,6 +22,16 @@ pub enum Role {
     Output,
 }
 
+impl Role {
+    /// As metrics name it.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Output => "output",
+        }
+    }
+}
+
 /// The value that a stream is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {

@@ -5,6 +5,8 @@ use journal::invocations::{
     InputChange, Invocation, MAX_NEW_STREAMS, Outcome, OutputChange, OutputFault, OutputWrite, Owner, Returned, Run,
     RunError, StreamId, Terminal,
 };
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use store::memory::Memory;
 
 use super::support::*;
@@ -155,4 +157,24 @@ async fn a_queue_that_was_released_is_any_nodes() {
     assert!(matches!(one.next_invocation(&run).await, Err(RunError::Lost)));
     assert_eq!(other.next_invocation(&taken).await.unwrap(), Some(invocation.id));
     assert_eq!(one.due_runs(None).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn bytes_of_streams_are_measured_by_their_role() {
+    let measured = |role: &str| {
+        let mut registry = Registry::default();
+        journal::metrics::register(&mut registry);
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let sample = format!("stream_bytes_total{{role=\"{role}\"}} ");
+        text.lines().find_map(|line| line.strip_prefix(&sample)?.parse::<u64>().ok()).unwrap()
+    };
+    let journal = in_memory().await;
+    let (invocation, lease, run, from, to) = returned(&journal).await;
+    let before = ["input", "output"].map(measured);
+    put_one(&journal, &lease, put(from, 0, octets(vec![0; 1 << 20]))).await;
+    journal.put_outputs(&run, invocation.id, vec![emit(to, 0, octets(vec![0; 2 << 20]))]).await.unwrap();
+    let after = ["input", "output"].map(measured);
+    // Other tests of the same process may put, too.
+    assert!(after[0] >= before[0] + (1 << 20) && after[1] >= before[1] + (2 << 20), "{before:?} {after:?}");
 }
