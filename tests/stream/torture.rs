@@ -20,8 +20,8 @@ use crate::world::World;
 const MIB: usize = 1 << 20;
 /// How far the client sends ahead of what has come back: little, so that what happens, happens to both directions.
 const AHEAD: u64 = 1 << 20;
-/// What a session may admit, and as much again for everything else that a node does.
-const MEMORY: u64 = 128 << 20;
+/// What a session may admit (64 MiB), twice over for what the allocator keeps, and as much again for the pages of the journal.
+const MEMORY: u64 = 256 << 20;
 
 /// What happens to whom.
 #[derive(Clone, Copy, Debug)]

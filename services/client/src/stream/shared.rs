@@ -267,14 +267,14 @@ impl Shared {
         self.saving.notify_waiters();
     }
 
-    /// The application cancels every stream.
+    /// The application cancels every stream: the outputs first, which may otherwise end for want of input.
     pub(super) fn cancel(&self, reason: ClientReason) {
         let mut state = self.state();
         let inputs: Vec<_> = state.client.inputs().collect();
         let outputs: Vec<_> = state.outputs.keys().copied().collect();
         let mut actions: Vec<_> =
-            inputs.into_iter().flat_map(|input| state.client.cancel_input(input, reason)).collect();
-        actions.extend(outputs.into_iter().flat_map(|output| state.client.cancel_output(output, reason)));
+            outputs.into_iter().flat_map(|output| state.client.cancel_output(output, reason)).collect();
+        actions.extend(inputs.into_iter().flat_map(|input| state.client.cancel_input(input, reason)));
         for action in actions {
             state.perform(action, 0, "");
         }

@@ -238,7 +238,8 @@ class Streams:
 class Input(AsyncIterator[T], Generic[T]):
     """An input of an invocation: its items, in order, as they come. Raises `Cancelled` once if the client cancels it.
 
-    Who sends it gets further only as items are read. `drop` it when the rest is not wanted."""
+    The host sends on as items are read; what a client has sent meanwhile waits in the journal. `drop` it when the rest is
+    not wanted."""
 
     def __init__(self, streams: Streams, name: str, decode: Callable[[StreamItem], T]) -> None:
         self._streams = streams

@@ -16,7 +16,7 @@ use crate::data::{Decode, Mismatch, Scope};
 
 /// An input of an invocation: its items, in order, as they come. It ends with `None`, or is cancelled before.
 ///
-/// Who sends it gets further only as items are read. Dropping it tells the sender that nobody wants the rest.
+/// The host sends on as items are read; what a client has sent meanwhile waits in the journal. Dropping it tells the sender that nobody wants the rest.
 pub struct Input<T> {
     pub(crate) name: String,
     streams: Streams,
