@@ -18,6 +18,8 @@ pub struct CheckpointFile {
     schema_evidence: String,
     selector: String,
     idempotency_key: String,
+    /// The token that this process has left there, once it has written.
+    left: Option<Option<String>>,
 }
 
 /// What changes in it.
@@ -36,6 +38,7 @@ impl CheckpointFile {
             schema_evidence: call.method.evidence().to_owned(),
             selector: call.selector(),
             idempotency_key: call.idempotency_key.clone(),
+            left: None,
         }
     }
 
@@ -48,9 +51,17 @@ impl CheckpointFile {
         Checkpoint::read(&fs::read(path)?).map_err(invalid)
     }
 
-    /// Replaces the file, durably, by one that says this (W1).
-    pub(super) fn write(&self, progress: Progress) -> io::Result<()> {
+    /// Replaces the file, durably, by one that says this (W1). Leaves it as it is when another process has gone on with the
+    /// session and left its token there: what this one knows is of no use any more, as the server is about to tell it, and
+    /// would take the session from everybody.
+    pub(super) fn write(&mut self, progress: Progress) -> io::Result<()> {
         let Progress { session_token, cursors, pending } = progress;
+        if let Some(left) = &self.left
+            && Self::read(&self.path).is_ok_and(|found| found.session_token != *left)
+        {
+            return Ok(());
+        }
+        let leaves = Some(session_token.clone());
         let checkpoint = Checkpoint {
             schema_evidence: self.schema_evidence.clone(),
             selector: self.selector.clone(),
@@ -66,6 +77,40 @@ impl CheckpointFile {
         file.write_all(checkpoint.write().as_bytes())?;
         file.as_file().sync_all()?;
         file.persist(&self.path).map_err(|error| error.error)?;
+        self.left = leaves;
         File::open(directory)?.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &Path) -> CheckpointFile {
+        let made_from = r#"{"kind":"record","value":{"fields":[]}}"#;
+        let selector = format!(
+            r#"{{"agentType":"a","application":"b","constructorParameters":{made_from},"environment":"c","method":"d"}}"#
+        );
+        let [schema_evidence, idempotency_key] = ["ab12", "key"].map(str::to_owned);
+        CheckpointFile { path: path.to_owned(), schema_evidence, selector, idempotency_key, left: None }
+    }
+
+    fn progress(token: &str) -> Progress {
+        Progress { session_token: Some(token.to_owned()), ..Progress::default() }
+    }
+
+    #[test]
+    fn whoever_has_lost_the_session_leaves_the_checkpoint_of_whoever_has_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("session");
+        let token = || CheckpointFile::read(&path).unwrap().session_token.unwrap();
+        let (mut old, mut new) = (file(&path), file(&path));
+        old.write(progress("first")).unwrap();
+        old.write(progress("second")).unwrap();
+        new.write(progress("third")).unwrap();
+        old.write(progress("second")).unwrap();
+        assert_eq!(token(), "third");
+        new.write(progress("fourth")).unwrap();
+        assert_eq!(token(), "fourth");
     }
 }

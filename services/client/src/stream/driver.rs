@@ -145,12 +145,14 @@ impl Keeper {
 
     /// Writes what has changed since the last time.
     async fn save(&self) -> Result<(), NotKept> {
-        let file = self.file.lock().await;
-        let (Some(file), Some((through, progress))) = (file.as_ref(), self.shared.to_save()) else { return Ok(()) };
-        let file = file.clone();
-        let written = tokio::task::spawn_blocking(move || file.write(progress)).await;
+        let mut kept = self.file.lock().await;
+        let (Some(mut file), Some((through, progress))) = (kept.clone(), self.shared.to_save()) else { return Ok(()) };
+        let written = tokio::task::spawn_blocking(move || file.write(progress).map(|()| file)).await;
         match written.unwrap_or_else(|panicked| Err(panicked.into())) {
-            Ok(()) => self.shared.saved(through),
+            Ok(file) => {
+                *kept = Some(file);
+                self.shared.saved(through);
+            }
             Err(error) => {
                 self.shared.fail(Error::checkpoint(&error));
                 return Err(NotKept);
