@@ -199,9 +199,10 @@ impl Exchange {
         Ok(None)
     }
 
-    /// Whether the harness is read.
+    /// Whether the harness is read: once it has ended, it would only say so again for as long as its return is being written.
     fn hears(&self) -> bool {
-        self.outputs.writes.bytes() < MOST_WAITING
+        let has_ended = matches!(self.heard.back(), Some(Heard::End(..)));
+        !has_ended && self.outputs.writes.bytes() < MOST_WAITING
     }
 
     /// When the harness has been silent for too long. A client may be as slow as it likes.

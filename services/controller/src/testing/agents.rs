@@ -124,7 +124,7 @@ impl HarnessChannel for Agents {
         let script = (state.script)(&invocation);
         state.invoked.push(invocation);
         let (execution, told) = (turn.execution.to_string(), VecDeque::new());
-        Ok(Box::new(Connection { execution, script, told, parking: None }))
+        Ok(Box::new(Connection { execution, script, told, parking: None, has_ended: false }))
     }
 }
 
@@ -134,6 +134,8 @@ struct Connection {
     told: VecDeque<StreamFrame>,
     /// It was told to park. It first says one thing more, then that it parks, and then nothing.
     parking: Option<VecDeque<Said>>,
+    /// Its run is over, and with it its stream.
+    has_ended: bool,
 }
 
 #[async_trait]
@@ -151,11 +153,15 @@ impl HarnessConnection for Connection {
     }
 
     async fn next(&mut self) -> Result<Option<Event>, HarnessFailure> {
+        if self.has_ended {
+            return Ok(None);
+        }
         let said = match &mut self.parking {
             Some(parking) => parking.pop_front(),
             None => (self.script)(&mut self.told),
         };
         let Some(said) = said else { return std::future::pending().await };
+        self.has_ended = matches!(said, Said::Completed | Said::Failed | Said::Closes);
         let end = |state: &str| Body::End(HarnessEnd { state: state.into(), error: None });
         let (kind, body) = match said {
             Said::Frame(stream, frame) => {

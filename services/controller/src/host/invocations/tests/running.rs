@@ -1,11 +1,13 @@
 //! Invocations that nothing disturbs.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use journal::invocations::{InputChange, NewInput, Owner, StreamId, Terminal};
 use sha2::{Digest, Sha256};
+use store::fault::{Fault, FaultPlan};
 use wire::EventKind::{EventEnd, EventExecutionStart, EventInput, EventOutput};
 use wire::event::Body;
 use wire::file_part::Source;
@@ -73,6 +75,19 @@ async fn a_method_without_result_and_streams_leaves_no_account_of_any() {
     let client = place.start(1, "k", Kind::Nothing).await;
     assert_eq!(client.outcome().await, Outcome::Success);
     assert_eq!(place.kinds(&client.session).await, [EventExecutionStart, EventInput, EventOutput, EventEnd]);
+}
+
+/// Commits take as long as on a disk, so that the harness has closed its stream before its return is durable.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_ends_before_its_return_is_durable_ends_once() {
+    let said = [Said::Return(stream("out")), item("out", 0, string("a")), ended("out"), Said::Completed];
+    let slow = FaultPlan { delay: 1.0, longest_delay: Duration::from_millis(20), ..FaultPlan::none(1) };
+    let engine = Fault::new(Memory::default(), slow);
+    let place = Place::new(engine, &Switchboard::default(), 1, &Agents::new(move |_| says(said.clone()))).await;
+    let client = place.start(1, "k", Kind::Strings).await;
+    assert_eq!(client.outcome().await, Outcome::Success);
+    let kinds = [EventExecutionStart, EventInput, EventOutput, EventOutput, EventEnd];
+    assert_eq!(place.kinds(&client.session).await, kinds);
 }
 
 #[tokio::test(start_paused = true)]
