@@ -62,7 +62,7 @@ impl Endpoint {
                 let joined = self.joined(attach.attempt, false, *invocation, Some(lease.clone()), &cursors).await;
                 self.keep(&lease, joined).await
             }
-            Accepted::Known(record) => self.replay(attach.attempt, &record, &cursors).await,
+            Accepted::Known(record) => self.replay(caller, attach.attempt, &record, &cursors).await,
         }
     }
 

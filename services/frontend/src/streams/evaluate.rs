@@ -79,7 +79,7 @@ impl Endpoint {
             Accepted::Known(record) => {
                 // Whoever accepted it may not have come to this.
                 self.host.drive(&record.session);
-                self.replay(start.attempt, &record, &[]).await
+                self.replay(caller, start.attempt, &record, &[]).await
             }
         }
     }
@@ -193,22 +193,33 @@ impl Endpoint {
 
     /// Answers an attempt that was accepted before (R1): its connection comes to own the attachment that it made, if nobody
     /// else has the session since (R2), or is told that somebody has (R3).
+    ///
+    /// # Errors
+    /// `unauthorized`, if it was an attempt of another principal of the account.
     pub(super) async fn replay(
         &self,
+        caller: &Caller,
         attempt: Uuid,
         record: &AttemptRecord,
         cursors: &[Cursor],
     ) -> Result<Admitted, Refused> {
         let journal = self.host.journal();
+        if self.retained(record).await?.start.principal != caller.principal {
+            return Err(Refusal::new(ErrorCode::Unauthorized, "the attempt is that of another caller").into());
+        }
         let holder = Holder::mint(&self.env);
         let reclaimed = insist(|| journal.reclaim(record, holder)).await.map_err(|error| internal(&error))?;
         if let Some((invocation, lease)) = reclaimed {
             let joined = self.joined(attempt, record.start, invocation, Some(lease.clone()), cursors).await;
             return self.keep(&lease, joined).await;
         }
-        let invocation = journal.invocation(&record.session, record.invocation).await;
-        let invocation = invocation.map_err(|error| internal(&error))?.ok_or_else(not_retained)?;
+        let invocation = self.retained(record).await?;
         self.joined(attempt, record.start, invocation, None, cursors).await
+    }
+
+    async fn retained(&self, record: &AttemptRecord) -> Result<Invocation, Refused> {
+        let invocation = self.host.journal().invocation(&record.session, record.invocation).await;
+        Ok(invocation.map_err(|error| internal(&error))?.ok_or_else(not_retained)?)
     }
 
     /// Gives up what cannot be served.

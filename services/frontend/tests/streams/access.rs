@@ -60,6 +60,19 @@ async fn d7_tokens_are_good_for_their_caller_and_their_deployment_alone() {
 }
 
 #[tokio::test]
+async fn d7_an_attempt_is_no_way_into_the_session_of_another_principal_of_the_account() {
+    let world = World::start().await;
+    let start = Start::new("echo");
+    let mut first = Client::connect(&world, "alice").await;
+    let begun = first.start(&start).await;
+    let mut other = Client::connect(&world, "carol").await;
+    other.say_start(&start).await;
+    assert_eq!(other.expect_rejection().await, ("unauthorized".into(), 1000));
+    first.item(begun.input(), 0, "a").await;
+    first.expect("inputStreamAck").await;
+}
+
+#[tokio::test]
 async fn d6_keys_rotate_without_a_restart_and_a_key_that_is_gone_is_no_longer_good() {
     let world = World::with(Settings { keys: ("a", Some("b")), ..Settings::default() }).await;
     let mut first = Client::connect(&world, "alice").await;

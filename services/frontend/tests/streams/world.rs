@@ -31,11 +31,11 @@ use wire::{HarnessDescriptor, ModelCall, Resumability};
 pub(crate) const BOUND: Duration = Duration::from_secs(20);
 
 /// Keys of callers, by what they present.
-const KEYS: [(&str, &str); 3] = [("alice", "acme"), ("bob", "acme"), ("mallory", "evil")];
+const KEYS: [(&str, &str); 4] = [("alice", "acme"), ("bob", "acme"), ("carol", "acme"), ("mallory", "evil")];
 
 const POLICY: &str = r#"
     [[rule]]
-    principals = ["user:alice", "user:mallory"]
+    principals = ["user:alice", "user:carol", "user:mallory"]
     applications = ["lab"]
     environments = ["dev"]
     agent_types = ["probe"]
