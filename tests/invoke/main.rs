@@ -123,6 +123,9 @@ async fn r5_failures_have_their_exit_code_and_what_came_before_them_is_printed()
         assert_eq!((stdout.as_str(), code), ("\"one\"\n", Some(1)), "{method}: {stderr}");
         assert!(stderr.contains(reason), "{method}: {stderr}");
     }
+    fs::write(world.path("bad"), "\"one\"\ntwo\n").unwrap();
+    let (_, stderr, code) = world.run(&node, &["lines", "count-strings", "lines=@bad"]).await;
+    assert!(code == Some(1) && stderr.contains("lines: bad: line 2"), "what the agent failed of: {stderr}");
     let (_, stderr, code) = world.run(&node, &["nobody", "count"]).await;
     assert!(code == Some(1) && stderr.contains("NOT_FOUND"), "{stderr}");
     let (_, stderr, code) = world.run(&node, &["lines", "sort"]).await;

@@ -145,6 +145,8 @@ impl Invoke {
         let (call, sources) = self.call(method, &invoker, left.as_ref().map(|(left, _)| left))?;
         let resumed = left.is_some();
         let targets = sink::Targets::parse(&self.to, resumed)?;
+        sources.iter().try_for_each(Source::check)?;
+        targets.check()?;
         let session = self.begin(&invoker, &call, left)?;
         let output = Output::stdout(common.output);
         let conversation = Conversation::new(output, targets, self.stdout_format, self.stdin_format, resumed);

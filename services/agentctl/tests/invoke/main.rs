@@ -171,6 +171,30 @@ async fn what_cannot_be_done_is_said_with_its_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn files_that_cannot_be_opened_are_told_before_anything_is_invoked() {
+    let world = World::of(STRING).await;
+    world.write("lines", b"\"one\"\n");
+    for (arguments, reason) in [
+        (&["items=@nowhere"][..], "items: nowhere: No such file"),
+        (&["items=@."], "items: .: "),
+        (&["items=@lines", "--to", "result=nowhere/out"], "nowhere/out: No such file"),
+    ] {
+        let (stdout, stderr, code) = run(world.invoke(arguments)).await;
+        assert!(code == Some(1) && stderr.contains(reason), "{arguments:?}: {stdout}{stderr}");
+    }
+    assert_eq!(world.streams.journal.lock().unwrap().connections, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_for_a_stream_that_there_is_not_is_told() {
+    let world = World::of(STRING).await;
+    world.write("lines", b"\"one\"\n");
+    let (stdout, stderr, code) = run(world.invoke(&["items=@lines", "--to", "resul=out"])).await;
+    assert_eq!((stdout.as_str(), code), ("\"one\"\n", Some(1)), "{stderr}");
+    assert!(stderr.contains("--to: there was no stream resul"), "{stderr}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_token_is_needed_and_never_shown() {
     let world = World::of(BYTE).await;
     let mut none = world.invoke(&["items=-"]);

@@ -1,7 +1,8 @@
 //! What the command line says of parameters.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
@@ -38,6 +39,20 @@ pub enum Place {
 enum Given {
     Json(String),
     From(Place),
+}
+
+impl Source {
+    /// Whether it can be read, as far as that shows without reading: once something is invoked, it is too late to say no. A
+    /// pipe would wait for its other end to be opened.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let Place::File(path) = &self.from else { return Ok(()) };
+        let readable = fs::metadata(path).and_then(|found| match found.is_dir() {
+            true => Err(ErrorKind::IsADirectory.into()),
+            false if found.is_file() => File::open(path).map(drop),
+            false => Ok(()),
+        });
+        readable.with_context(|| format!("{}: {}", self.name, path.display()))
+    }
 }
 
 impl Arguments {

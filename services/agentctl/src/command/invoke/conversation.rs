@@ -295,7 +295,10 @@ impl Conversation {
     fn conclude(&self, outcome: Option<Result<InvocationOutcome, Error>>) -> anyhow::Result<()> {
         match outcome {
             Some(Ok(InvocationOutcome::Success)) => {
-                self.event("finished", |to| to.text_member("outcome", "success"))?
+                self.event("finished", |to| to.text_member("outcome", "success"))?;
+                for name in self.targets.unused() {
+                    self.note_failure(format!("--to: there was no stream {name}"));
+                }
             }
             Some(Ok(InvocationOutcome::Failure { code, message })) => {
                 self.event("finished", |to| {
@@ -303,7 +306,8 @@ impl Conversation {
                     to.text_member("message", &message);
                     to.text_member("outcome", "failure");
                 })?;
-                bail!("{code}: {message}");
+                // A source that failed is why an agent did, more often than not.
+                self.failures.borrow_mut().insert(0, format!("{code}: {message}"));
             }
             Some(Err(Error::Refused(refusal))) => {
                 self.event("rejected", |to| {

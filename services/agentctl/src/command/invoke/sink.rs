@@ -1,7 +1,8 @@
 //! Where output streams go.
 
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use super::form;
 /// The files that the command line names, by the names of streams.
 pub struct Targets {
     files: BTreeMap<String, PathBuf>,
+    opened: RefCell<BTreeSet<String>>,
     resumed: bool,
 }
 
@@ -40,12 +42,36 @@ impl Targets {
                 bail!("--to: {name} is given twice");
             }
         }
-        Ok(Self { files, resumed })
+        Ok(Self { files, opened: RefCell::default(), resumed })
+    }
+
+    /// Whether the files can be written. They are made here, as a shell makes those that it sends output to. A pipe would wait
+    /// for its other end to be opened.
+    pub fn check(&self) -> anyhow::Result<()> {
+        for path in self.files.values() {
+            let is_pipe = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+            if !is_pipe {
+                OpenOptions::new()
+                    .write(true)
+                    .create(true)
+                    .truncate(false)
+                    .open(path)
+                    .with_context(|| path.display().to_string())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Names that no stream had.
+    pub fn unused(&self) -> Vec<&str> {
+        let opened = self.opened.borrow();
+        self.files.keys().map(String::as_str).filter(|name| !opened.contains(*name)).collect()
     }
 
     /// The file of a stream; `None`: it goes to standard output.
     pub fn open(&self, name: &str, element: &Element, asked: Option<StreamForm>) -> anyhow::Result<Option<FileSink>> {
         let Some(path) = self.files.get(name) else { return Ok(None) };
+        self.opened.borrow_mut().insert(name.to_owned());
         let form = form::form(asked, element.lane)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(!self.resumed);
@@ -123,11 +149,11 @@ mod tests {
     fn resumed(of: &str, before: &str, sequence: u64, item: &Item) -> Option<String> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out");
-        std::fs::write(&path, before).unwrap();
+        fs::write(&path, before).unwrap();
         let targets = Targets::parse(&[format!("result={}", path.display())], true).unwrap();
         let mut sink = targets.open("result", &element(of), None).unwrap().unwrap();
         let written = sink.write(sequence, item, &mut |_, _| String::new());
-        written.ok().map(|()| std::fs::read_to_string(&path).unwrap())
+        written.ok().map(|()| fs::read_to_string(&path).unwrap())
     }
 
     #[test]
