@@ -6,6 +6,7 @@
 //! [`Store::transact`]: crate::Store::transact
 
 mod errors;
+mod lately;
 mod metrics;
 mod network;
 mod options;
@@ -14,7 +15,7 @@ mod transaction;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -27,6 +28,7 @@ use tokio::sync::Semaphore;
 pub use options::{FdbOptions, Tls};
 
 use errors::read_error;
+use lately::Lately;
 use metrics::ClientCollector;
 use transaction::FdbTransaction;
 
@@ -93,6 +95,14 @@ struct Shared {
     subspace: Subspace,
     /// Room for watches that have not fired.
     watches: Arc<Semaphore>,
+    lately: Mutex<Lately>,
+}
+
+impl Shared {
+    fn lately(&self) -> MutexGuard<'_, Lately> {
+        // Whatever it knows is true.
+        self.lately.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Fdb {
@@ -116,8 +126,12 @@ impl Fdb {
                 return Err(OpenError::NoAnswer { cluster_file: options.cluster_file.clone(), bound: OPEN_BOUND });
             }
         }
-        let shared =
-            Shared { database, subspace: options.subspace.clone(), watches: Arc::new(Semaphore::new(MAX_WATCHES)) };
+        let shared = Shared {
+            database,
+            subspace: options.subspace.clone(),
+            watches: Arc::new(Semaphore::new(MAX_WATCHES)),
+            lately: Mutex::default(),
+        };
         Ok(Self { shared: Arc::new(shared) })
     }
 

@@ -4,12 +4,15 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use env::Env;
 use futures::FutureExt;
 use futures::future::try_join_all;
 use store::fault::{Fault, FaultPlan};
 use store::fdb::{Fdb, FdbOptions, OpenError};
-use store::{Engine, EngineTransaction, Isolation, KeyRange, RangeRead, Store, StoreError, Subspace, TransactError};
+use store::{
+    CommitError, Engine, EngineTransaction, Isolation, KeyRange, RangeRead, Store, StoreError, Subspace, TransactError,
+};
 use tokio::time::{Instant, sleep, timeout};
 
 /// Longer than a transaction lives.
@@ -18,6 +21,7 @@ const TOO_LONG: Duration = Duration::from_secs(6);
 /// A subspace of its own, which is cleared with its last use.
 struct Temporary {
     engine: Fdb,
+    options: FdbOptions,
 }
 
 impl Temporary {
@@ -25,7 +29,7 @@ impl Temporary {
     async fn new() -> Option<Self> {
         let mut options = FdbOptions::new(std::env::var_os("FDB_CLUSTER_FILE")?);
         options.subspace = format!("test-{:016x}", Env::system().random_u64()).parse().expect("a name");
-        Some(Self { engine: Fdb::open(&options).await.expect("the cluster opens") })
+        Some(Self { engine: open(&options).await, options })
     }
 
     async fn clear(&self) -> bool {
@@ -33,6 +37,10 @@ impl Temporary {
         clearing.clear_range(&everything());
         clearing.commit().await.is_ok()
     }
+}
+
+async fn open(options: &FdbOptions) -> Fdb {
+    Fdb::open(options).await.expect("the cluster opens")
 }
 
 impl Drop for Temporary {
@@ -76,6 +84,32 @@ async fn write_slowly(store: &Store, slow_attempts: u32) -> Result<u32, Transact
             .boxed()
         })
         .await
+}
+
+/// Presumes one value of a key and sets it to another.
+async fn swap(engine: &dyn Engine, from: &'static [u8], to: &[u8]) -> Result<(), CommitError> {
+    let mut transaction = engine.begin().await?;
+    transaction.presume(b"head", Some(&Bytes::from_static(from))).await?;
+    transaction.set(b"head", to);
+    transaction.commit().await.map(drop)
+}
+
+#[tokio::test]
+async fn a_presumption_from_memory_conflicts_with_whoever_has_written_since() {
+    let Some(temporary) = Temporary::new().await else { return };
+    let (here, there) = (&temporary.engine, &open(&temporary.options).await);
+    let mut first = here.begin().await.expect("begin");
+    first.set(b"head", b"1");
+    first.commit().await.expect("commit");
+    for (from, to) in [(&b"1"[..], b"2"), (b"2", b"3"), (b"3", b"4")] {
+        swap(here, from, to).await.expect("the presumption holds");
+    }
+    swap(there, b"4", b"5").await.expect("the presumption holds");
+    assert!(matches!(swap(here, b"4", b"6").await, Err(CommitError::Conflict)));
+    swap(there, b"5", b"4").await.expect("nobody else has written");
+    swap(here, b"4", b"5").await.expect_err("it is so again, but not since what is remembered");
+    sleep(TOO_LONG).await;
+    swap(here, b"4", b"5").await.expect("what is old is read");
 }
 
 #[tokio::test]

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use foundationdb::future::FdbSlice;
-use foundationdb::options::{MutationType, StreamingMode};
+use foundationdb::options::{ConflictRangeType, MutationType, StreamingMode};
 use foundationdb::{FdbResult, RangeOption, Transaction};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::Shared;
 use super::errors::{commit_error, read_error};
@@ -28,10 +29,22 @@ pub(super) struct FdbTransaction {
     shared: Arc<Shared>,
     transaction: Transaction,
     account: Account,
+    /// What this process knows to have been so, as long as nothing is read beside it.
+    remembered: Option<Remembered>,
+    is_reading: bool,
     presumptions: Vec<Presumption>,
+    /// Keys that were read or presumed, each with what it was set to.
+    moved: Vec<(Vec<u8>, Option<Bytes>)>,
     watches: Vec<PendingWatch>,
     /// Whether a versionstamped key was set.
     stamped: bool,
+}
+
+/// A presumption that held at a version.
+struct Remembered {
+    key: Vec<u8>,
+    presumed: Bytes,
+    version: i64,
 }
 
 /// A read that is on its way, and what it is to find.
@@ -52,7 +65,10 @@ impl FdbTransaction {
             shared,
             transaction,
             account: Account::default(),
+            remembered: None,
+            is_reading: false,
             presumptions: Vec::new(),
+            moved: Vec::new(),
             watches: Vec::new(),
             stamped: false,
         }
@@ -88,6 +104,36 @@ impl FdbTransaction {
         Ok((Page { rows: found.iter().map(row).collect(), more: found.more() }, bytes))
     }
 
+    /// A key that is remembered is kept in mind whether it was read or not: what is remembered is to be the latest.
+    fn note_move(&mut self, key: &[u8], value: Option<&[u8]>) {
+        let value = value.map(Bytes::copy_from_slice);
+        match self.moved.iter_mut().find(|(moved, _)| moved == key) {
+            Some((_, moved)) => *moved = value,
+            None if self.shared.lately().knows(key) => self.moved.push((key.to_vec(), value)),
+            None => {}
+        }
+    }
+
+    /// The transaction reads the present: what is remembered of the past is read, too.
+    fn begin_reading(&mut self) {
+        self.is_reading = true;
+        if let Some(Remembered { key, presumed, .. }) = self.remembered.take() {
+            self.read_for(&key, Some(presumed));
+        }
+    }
+
+    fn read_for(&mut self, key: &[u8], presumed: Option<Bytes>) {
+        let found = self.transaction.get(key, false).boxed();
+        self.presumptions.push(Presumption { found, presumed });
+    }
+
+    /// Has the commit conflict with whoever has written `key` since the version that the transaction is of. Said before the
+    /// transaction writes the key: the client leaves reads of own writes out.
+    fn conflict_on(&self, key: &[u8]) -> Result<(), StoreError> {
+        let end = [key, &[0]].concat();
+        self.transaction.add_conflict_range(key, &end, ConflictRangeType::Read).map_err(read_error)
+    }
+
     /// What was presumed is compared only here, so that the reads run while the writes are prepared.
     async fn check_presumptions(&mut self) -> Result<(), CommitError> {
         for Presumption { found, presumed } in std::mem::take(&mut self.presumptions) {
@@ -105,7 +151,12 @@ impl FdbTransaction {
         let watches: Vec<_> =
             watches.map(|pending| (pending.waiter, self.transaction.watch(&pending.key).boxed())).collect();
         let stamp = self.stamped.then(|| self.transaction.get_versionstamp());
-        self.transaction.commit().await.map_err(|error| commit_error(error.into()))?;
+        let committed = self.transaction.commit().await.map_err(|error| commit_error(error.into()))?;
+        if let Ok(version) = committed.committed_version() {
+            let (mut lately, now) = (self.shared.lately(), Instant::now());
+            let moved = self.moved.into_iter().filter_map(|(key, value)| Some((key, value?)));
+            moved.for_each(|(key, value)| lately.note(key, value, version, now));
+        }
         for (waiter, watch) in watches {
             // An error means that nobody waits any more.
             let _ = waiter.send(watch);
@@ -131,13 +182,17 @@ fn is_snapshot(isolation: Isolation) -> bool {
 impl EngineTransaction for FdbTransaction {
     async fn get(&mut self, key: &[u8], isolation: Isolation) -> Result<Option<Bytes>, StoreError> {
         self.count_point(key, isolation)?;
-        let found = self.transaction.get(&self.shared.subspace.key(key), is_snapshot(isolation));
+        self.begin_reading();
+        let key = self.shared.subspace.key(key);
+        let found = self.transaction.get(&key, is_snapshot(isolation));
         let value = found.await.map_err(read_error)?;
+        self.moved.push((key, None));
         Ok(value.map(|value| Bytes::copy_from_slice(&value)))
     }
 
     async fn get_range(&mut self, read: &RangeRead, isolation: Isolation) -> Result<Page, StoreError> {
         limits::check_range(&read.range)?;
+        self.begin_reading();
         let (mut page, mut rest) = (Page { rows: Vec::new(), more: true }, Some(read.clone()));
         while let Some(read) = rest {
             let (part, bytes) = self.get_part(&read, isolation).await?;
@@ -153,20 +208,38 @@ impl EngineTransaction for FdbTransaction {
 
     async fn presume(&mut self, key: &[u8], value: Option<&Bytes>) -> Result<(), StoreError> {
         self.count_point(key, Isolation::Serializable)?;
-        let found = self.transaction.get(&self.shared.subspace.key(key), false).boxed();
-        self.presumptions.push(Presumption { found, presumed: value.cloned() });
+        let key = self.shared.subspace.key(key);
+        self.moved.push((key.clone(), None));
+        // Alone, and before any write, which it would have to see.
+        let is_alone = !self.is_reading && self.remembered.is_none() && !self.account.has_writes();
+        let known = value.filter(|_| is_alone);
+        let version = known.and_then(|value| self.shared.lately().version(&key, value, Instant::now()));
+        match (known, version) {
+            (Some(value), Some(version)) => {
+                self.conflict_on(&key)?;
+                self.remembered = Some(Remembered { key, presumed: value.clone(), version });
+            }
+            _ => {
+                self.begin_reading();
+                self.read_for(&key, value.cloned());
+            }
+        }
         Ok(())
     }
 
     fn set(&mut self, key: &[u8], value: &[u8]) {
         if self.account.allows_write(key, value) {
-            self.transaction.set(&self.shared.subspace.key(key), value);
+            let key = self.shared.subspace.key(key);
+            self.transaction.set(&key, value);
+            self.note_move(&key, Some(value));
         }
     }
 
     fn clear(&mut self, key: &[u8]) {
         if self.account.allows_write(key, &[]) {
-            self.transaction.clear(&self.shared.subspace.key(key));
+            let key = self.shared.subspace.key(key);
+            self.transaction.clear(&key);
+            self.note_move(&key, None);
         }
     }
 
@@ -174,6 +247,7 @@ impl EngineTransaction for FdbTransaction {
         if self.account.allows_clear(range) {
             let range = self.shared.subspace.range(range);
             self.transaction.clear_range(&range.begin, &range.end);
+            self.moved.clear();
         }
     }
 
@@ -184,7 +258,9 @@ impl EngineTransaction for FdbTransaction {
                 AtomicOp::Add => MutationType::Add,
                 AtomicOp::Max => MutationType::Max,
             };
-            self.transaction.atomic_op(&self.shared.subspace.key(key), &operand, mutation);
+            let key = self.shared.subspace.key(key);
+            self.transaction.atomic_op(&key, &operand, mutation);
+            self.note_move(&key, None);
         }
     }
 
@@ -219,9 +295,19 @@ impl EngineTransaction for FdbTransaction {
 
     async fn commit(mut self: Box<Self>) -> Result<Option<Versionstamp>, CommitError> {
         self.account.settle()?;
-        self.check_presumptions().await?;
         // The reads of a transaction that writes nothing were of one instant: there is nothing to ask the cluster.
         let sends = self.account.has_writes() || !self.watches.is_empty();
+        match self.remembered.take() {
+            // A watch begins with what the transaction sees, which is to be the present.
+            Some(Remembered { version, .. }) if self.watches.is_empty() && sends => {
+                self.transaction.set_read_version(version);
+            }
+            remembered => {
+                self.remembered = remembered;
+                self.begin_reading();
+            }
+        }
+        self.check_presumptions().await?;
         if sends { self.send().await } else { Ok(None) }
     }
 }
