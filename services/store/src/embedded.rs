@@ -83,6 +83,7 @@ impl Embedded {
         let writer = Writer::new(open()?, turn, Arc::clone(&watches), Arc::clone(&counters), Arc::clone(&signal));
         let queue = Arc::new(Queue::new(writer));
         let keeper = Keeper {
+            file: file.clone(),
             table: open()?,
             signal: Arc::clone(&signal),
             readers: Arc::clone(&readers),

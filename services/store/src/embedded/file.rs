@@ -1,6 +1,6 @@
 //! The SQLite file: recognising it, creating it, and opening connections to it.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -79,6 +79,8 @@ pub enum OpenError {
 #[derive(Clone, Debug)]
 pub(super) struct StoreFile {
     path: PathBuf,
+    /// Device and number of the file, which tell it from another of its name.
+    inode: Option<(u64, u64)>,
 }
 
 /// What lies at the path.
@@ -93,15 +95,29 @@ enum Content {
 impl StoreFile {
     /// Makes sure that `path` is a store, and creates it where there is nothing.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
-        let file = Self { path: path.to_path_buf() };
+        let mut file = Self { path: path.to_path_buf(), inode: None };
         file.check_usable().map_err(|source| OpenError::Io { path: path.to_path_buf(), source })?;
         match file.identify()? {
-            Content::Store => Ok(file),
-            Content::Nothing => file.create(),
-            Content::ReferenceJournal(version) => Err(OpenError::ReferenceJournal { path: file.path, version }),
-            Content::Foreign(found) => Err(OpenError::Foreign { path: file.path, found }),
-            Content::OtherFormat(found) => Err(OpenError::Format { path: file.path, found }),
+            Content::Store => {}
+            Content::Nothing => file.create()?,
+            Content::ReferenceJournal(version) => return Err(OpenError::ReferenceJournal { path: file.path, version }),
+            Content::Foreign(found) => return Err(OpenError::Foreign { path: file.path, found }),
+            Content::OtherFormat(found) => return Err(OpenError::Format { path: file.path, found }),
         }
+        file.inode = Some(inode(&fs::metadata(&file.path).map_err(|source| file.io(source))?));
+        Ok(file)
+    }
+
+    /// Whether the path still leads to the file: if it was removed or replaced, whatever is written to it is lost.
+    pub(super) fn is_in_place(&self) -> bool {
+        match fs::metadata(&self.path) {
+            Ok(found) => Some(inode(&found)) == self.inode,
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Refuses what SQLite would take for a journal, or try to, and be sorry later.
@@ -181,12 +197,11 @@ impl StoreFile {
         }
     }
 
-    fn create(self) -> Result<Self, OpenError> {
+    fn create(&self) -> Result<(), OpenError> {
         // Readable by the owner only: SQLite gives its side files the same mode.
         let created = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.path);
         created.map_err(|source| self.io(source))?;
-        self.create_tables().map_err(|source| self.sqlite(source))?;
-        Ok(self)
+        self.create_tables().map_err(|source| self.sqlite(source))
     }
 
     fn create_tables(&self) -> rusqlite::Result<()> {
@@ -210,6 +225,10 @@ impl StoreFile {
     pub(super) fn sqlite(&self, source: rusqlite::Error) -> OpenError {
         OpenError::Sqlite { path: self.path.clone(), source }
     }
+}
+
+fn inode(found: &Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
 }
 
 /// Waits before SQLite tries a lock again, which it has done `tries` times. Returns whether to go on.

@@ -1,9 +1,10 @@
-//! The thread that looks after what nobody waits for: the write-ahead log, watches on other processes' commits, and
-//! expired snapshots.
+//! The thread that looks after what nobody waits for: the write-ahead log, watches on other processes' commits, expired
+//! snapshots, and that the file is where it was.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::file::StoreFile;
 use super::queue::Queue;
 use super::readers::Readers;
 use super::table::Table;
@@ -79,6 +80,7 @@ impl Signal {
 
 /// The state of the keeper thread.
 pub(super) struct Keeper {
+    pub(super) file: StoreFile,
     pub(super) table: Table,
     pub(super) signal: Arc<Signal>,
     pub(super) readers: Arc<Readers>,
@@ -96,12 +98,23 @@ impl Keeper {
                 Wake::Checkpoint => self.checkpoint(),
                 Wake::Round => {}
             }
+            if !self.file.is_in_place() {
+                return self.give_up();
+            }
             self.readers.end_expired();
             watched = self.watches.forget_dropped() > 0;
             if watched {
                 self.queue.ask(Errand::LookForOthers);
             }
         }
+    }
+
+    /// Nothing more is promised of what would be in no file after a restart.
+    fn give_up(&self) {
+        let path = self.file.path().display();
+        tracing::error!(%path, "the file of the store was removed or replaced while it was open: the store is closed");
+        self.readers.close();
+        self.queue.close();
     }
 
     /// Copies the write-ahead log beside the writer, which adds to it meanwhile, until little is left.

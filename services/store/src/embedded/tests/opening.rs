@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -30,6 +31,26 @@ async fn what_was_committed_is_there_after_reopening() {
     set(&engine, b"k", b"v").await.expect("commit");
     engine.close().await;
     assert_eq!(get(&place.open(), b"k").await.as_deref(), Some(&b"v"[..]));
+}
+
+/// Nothing more is acknowledged: it would be in no file after a restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_removed_or_replaced_while_it_is_open_is_given_up() {
+    for is_replaced in [false, true] {
+        let place = Place::new();
+        let engine = place.open();
+        set(&engine, b"k", b"v").await.expect("commit");
+        fs::rename(place.path(), place.directory.path().join("elsewhere")).expect("rename");
+        if is_replaced {
+            fs::write(place.path(), "another").expect("write");
+        }
+        let is_refused = async {
+            while set(&engine, b"k", b"w").await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), is_refused).await.expect("it goes on");
+    }
 }
 
 #[tokio::test]
