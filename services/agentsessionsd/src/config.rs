@@ -3,6 +3,7 @@
 //! A field is its key in the TOML file. Its comment is its line in `--help`, which also shows its flag, its environment
 //! variable and its default.
 
+mod listeners;
 mod load;
 mod nats;
 mod process;
@@ -458,10 +459,8 @@ impl Config {
         ];
         let periods = periods.into_iter().filter(|(_, period)| period.get().is_zero());
         let periods = periods.map(|(key, _)| Problem::new(key, "must be longer than zero"));
-        let shared = self.registry.addr.get().filter(|addr| addr.port() != 0 && addr.port() == self.addr.port());
-        let shared = shared.map(|_| Problem::new("registry.addr", "must not have the port of the Sessions service"));
-        let (nats, streams) = (self.nats.problems(), self.streams.problems(self.addr.port()));
-        harnesses.chain(model).chain(tools).chain(periods).chain(shared).chain(nats).chain(streams).collect()
+        let (listeners, nats, streams) = (self.listener_problems(), self.nats.problems(), self.streams.problems());
+        harnesses.chain(model).chain(tools).chain(periods).chain(listeners).chain(nats).chain(streams).collect()
     }
 }
 

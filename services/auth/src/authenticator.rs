@@ -85,8 +85,23 @@ fn read(text: &str) -> Result<Credentials, String> {
     if let Some(problem) = keys.iter().find_map(StaticKey::problem) {
         return Err(problem.to_owned());
     }
+    if let Some((first, second)) = repeated(&keys, StaticKey::is_same_key) {
+        return Err(format!("keys {first} and {second} have the same sha256: a key has one account and one principal"));
+    }
     let issuers = issuers.into_iter().map(|settings| Issuer::new(settings).map(Arc::new));
-    Ok(Credentials { keys, issuers: issuers.collect::<Result<_, _>>()? })
+    let issuers = issuers.collect::<Result<Vec<_>, _>>()?;
+    if let Some((first, second)) = repeated(&issuers, |one, other| one.name() == other.name()) {
+        return Err(format!("issuers {first} and {second} have the same name: each is given once"));
+    }
+    Ok(Credentials { keys, issuers })
+}
+
+/// The places, counted from 1, of two that are the same.
+fn repeated<T>(all: &[T], same: impl Fn(&T, &T) -> bool) -> Option<(usize, usize)> {
+    all.iter().enumerate().find_map(|(place, one)| {
+        let before = all[..place].iter().position(|other| same(one, other))?;
+        Some((before + 1, place + 1))
+    })
 }
 
 #[cfg(test)]

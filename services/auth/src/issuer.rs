@@ -21,7 +21,7 @@ pub(crate) struct IssuerSettings {
     issuer: String,
     /// What must be in `aud`.
     audience: String,
-    /// Where its keys are: an `http` or `https` URL, or the path of a file.
+    /// Where its keys are: an `https` URL, an `http` URL of this machine, or the path of a file.
     jwks: String,
     /// What its tokens may be signed with.
     #[serde(default = "default_algorithms")]

@@ -56,6 +56,10 @@ impl KeySet {
             return Ok(Self(Place::File(file)));
         }
         let endpoint = Endpoint::parse(place).map_err(|invalid| format!("jwks {invalid}"))?;
+        // Whoever can change them on the way can sign tokens.
+        if endpoint.is_cleartext() && !endpoint.is_loopback() {
+            return Err("jwks must be an https URL, a file, or an http URL of this machine".to_owned());
+        }
         let client = egress::builder(&endpoint, REQUEST_BOUND).timeout(REQUEST_BOUND).build();
         let client = client.map_err(|error| format!("jwks: {}", egress::root_cause(&error)))?;
         Ok(Self(Place::Url(Box::new(Remote { endpoint, client, cached: Mutex::default() }))))

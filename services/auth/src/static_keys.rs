@@ -23,6 +23,11 @@ impl StaticKey {
         let empty = self.account.is_empty() || self.principal.is_empty();
         empty.then_some("account and principal of a key must not be empty")
     }
+
+    /// Whether both are of one key.
+    pub(crate) fn is_same_key(&self, other: &Self) -> bool {
+        self.sha256 == other.sha256
+    }
 }
 
 /// Whose key it is. Takes as long whichever of `keys` it is, and however much of one it has guessed.

@@ -143,6 +143,39 @@ fn what_the_provider_and_the_listener_refuse_is_a_problem() {
 }
 
 #[test]
+fn listeners_that_share_an_address_are_a_problem() {
+    let shared = |first, second| format!("{second}: has the address of {first}: every listener needs one of its own");
+    let development = ["--streams-development", "--streams-addr"];
+    for (args, expected) in [
+        (&["--metrics-addr", "8080"][..], shared("addr", "telemetry.metrics_addr")),
+        (&["--addr", "[::]:9000", "--metrics-addr", "9000"], shared("addr", "telemetry.metrics_addr")),
+        (&[&development[..], &["8080"]].concat(), shared("addr", "streams.addr")),
+        (
+            &[&development[..], &["9000", "--metrics-addr", "9000"]].concat(),
+            shared("streams.addr", "telemetry.metrics_addr"),
+        ),
+        (
+            &["--registry-addr", "127.0.0.1:9000", "--metrics-addr", ":9000"],
+            shared("registry.addr", "telemetry.metrics_addr"),
+        ),
+        (
+            &["--registry-addr", "127.0.0.2:8080"],
+            "registry.addr: must not have the port of the Sessions service".to_owned(),
+        ),
+    ] {
+        assert_eq!(problems(args), [expected], "{args:?}");
+    }
+    for good in [
+        &["--addr", "127.0.0.1:0", "--metrics-addr", "0"][..],
+        &["--metrics-addr", "127.0.0.2:8080"],
+        &["--addr", "example:9000", "--metrics-addr", "9000"],
+        &["--addr", ":9000", "--metrics-addr", "[::1]:9000"],
+    ] {
+        config(good);
+    }
+}
+
+#[test]
 fn a_file_that_is_no_toml_is_told_in_one_line_that_quotes_nothing() {
     let file = file("[model]\nkey = sk-secret\n");
     let found = problems(&["--config", file.path().to_str().unwrap()]);

@@ -92,8 +92,8 @@ impl StreamsConfig {
         }
     }
 
-    /// What each value alone does not show to be wrong, beside the Sessions service on port `sessions`.
-    pub(super) fn problems(&self, sessions: u16) -> Vec<Problem> {
+    /// What each value alone does not show to be wrong.
+    pub(super) fn problems(&self) -> Vec<Problem> {
         let periods = [
             ("streams.first_message_timeout", self.first_message_timeout),
             ("streams.ping_interval", self.ping_interval),
@@ -103,10 +103,10 @@ impl StreamsConfig {
         let periods = periods.map(|(key, _)| Problem::new(key, "must be longer than zero"));
         let pings = self.idle_timeout.get() <= self.ping_interval.get();
         let pings = pings.then(|| Problem::new("streams.idle_timeout", "must be longer than streams.ping_interval"));
-        periods.chain(pings).chain(self.access_problems(sessions)).collect()
+        periods.chain(pings).chain(self.access_problems()).collect()
     }
 
-    fn access_problems(&self, sessions: u16) -> Vec<Problem> {
+    fn access_problems(&self) -> Vec<Problem> {
         let Some(addr) = self.addr.get() else { return Vec::new() };
         let files = [("streams.auth_file", &self.auth_file), ("streams.policy_file", &self.policy_file)];
         let mut problems: Vec<_> = match self.development.is_on() {
@@ -121,9 +121,6 @@ impl StreamsConfig {
         };
         if self.development.is_on() && !addr.is_loopback() {
             problems.push(Problem::new("streams.development", "needs a literal loopback address in streams.addr"));
-        }
-        if addr.port() != 0 && addr.port() == sessions {
-            problems.push(Problem::new("streams.addr", "must not have the port of the Sessions service"));
         }
         problems
     }

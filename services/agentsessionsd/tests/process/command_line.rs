@@ -68,6 +68,17 @@ fn check_config_refuses_what_a_node_could_not_start_with() {
     let tool = "[tools.billing]\nkind = 'http'\ntools = ['pay']\nurl = 'http://127.0.0.1:1/'\nheaders = { Authorization = 'BILLING' }\n";
     std::fs::write(file.path(), tool).unwrap();
     let config = file.path().to_str().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let written = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let key = format!("[[key]]\nsha256 = '{}'\naccount = 'a'\nprincipal = 'p'\n", "0".repeat(64));
+    let keys = written("keys.toml", &key.repeat(2));
+    let jwks = "[[issuer]]\nissuer = 'i'\naudience = 'a'\njwks = 'http://keys.example/'\n";
+    let jwks = written("jwks.toml", jwks);
+    let policy = written("policy.toml", "");
     for (args, named) in [
         (&["--config", config][..], "BILLING"),
         (&["--model-base-url", "ftp://x"], "model"),
@@ -76,7 +87,10 @@ fn check_config_refuses_what_a_node_could_not_start_with() {
         (&["--streams-addr", "1"], "streams.auth_file"),
         (&["--streams-addr", "10.0.0.1:1", "--streams-development"], "streams.development"),
         (&["--streams-addr", "1", "--streams-auth-file", "/no", "--streams-policy-file", "/no"], "/no"),
+        (&["--streams-addr", "1", "--streams-auth-file", &keys, "--streams-policy-file", &policy], "keys 1 and 2"),
+        (&["--streams-addr", "1", "--streams-auth-file", &jwks, "--streams-policy-file", &policy], "https"),
         (&["--streams-idle-timeout", "20s"], "streams.idle_timeout"),
+        (&["--metrics-addr", "8080"], "telemetry.metrics_addr"),
     ] {
         let args: Vec<_> = ["check-config"].iter().chain(args).copied().collect();
         let output = run(&args, &[]);

@@ -108,6 +108,10 @@ fn key(key: &str, account: &str) -> String {
     format!("[[key]]\nsha256 = {digest:?}\naccount = {account:?}\nprincipal = \"user:{account}\"\n")
 }
 
+fn issuer(jwks: &str) -> String {
+    format!("[[issuer]]\nissuer = {ISSUER:?}\naudience = \"a\"\njwks = {jwks:?}\n")
+}
+
 fn caller(account: &str, principal: &str) -> Option<Caller> {
     Some(Caller { account: account.into(), principal: principal.into() })
 }
@@ -134,13 +138,20 @@ async fn files_that_say_something_else_are_refused() {
         "[[key]]\nsha256 = \"00\"\naccount = \"a\"\nprincipal = \"p\"".to_owned(),
         key("one", ""),
         key("one", "a") + "extra = 1",
-        format!("[[issuer]]\nissuer = {ISSUER:?}\naudience = \"a\"\njwks = \"http://u:p@h/\""),
-        format!("[[issuer]]\nissuer = {ISSUER:?}\naudience = \"a\"\njwks = \"/nowhere\""),
-        format!("[[issuer]]\nissuer = {ISSUER:?}\naudience = \"a\"\njwks = \"http://h/\"\nalgorithms = [\"HS256\"]"),
-        format!("[[issuer]]\nissuer = {ISSUER:?}\naudience = \"a\"\njwks = \"http://h/\"\nalgorithms = [\"none\"]"),
-        format!("[[issuer]]\nissuer = {ISSUER:?}\naudience = \"a\"\njwks = \"http://h/\"\nalgorithms = []"),
+        key("one", "a") + &key("two", "b") + &key("one", "b"),
+        issuer("https://h/") + &issuer("https://i/"),
+        issuer("http://u:p@h/"),
+        issuer("http://10.0.0.1/"),
+        issuer("http://localhost.example/"),
+        issuer("/nowhere"),
+        issuer("https://h/") + "algorithms = [\"HS256\"]",
+        issuer("https://h/") + "algorithms = [\"none\"]",
+        issuer("https://h/") + "algorithms = []",
     ] {
         assert!(Authenticator::open(&files.write("auth.toml", &bad)).is_err(), "{bad}");
+    }
+    for good in [key("one", "a") + &key("two", "a"), issuer("https://h/"), issuer("http://[::1]:1/")] {
+        Authenticator::open(&files.write("auth.toml", &good)).unwrap();
     }
 }
 

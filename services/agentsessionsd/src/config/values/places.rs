@@ -1,7 +1,7 @@
 //! Where something is.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -44,7 +44,25 @@ impl ListenAddr {
     /// Whether it is a literal address that only this machine can reach.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.0.parse::<SocketAddr>().is_ok_and(|addr| addr.ip().to_canonical().is_loopback())
+        self.literal().is_some_and(|host| host.is_loopback())
+    }
+
+    /// Whether the two cannot be listened on beside each other, as far as that shows without looking up names. Two that take a
+    /// free port can.
+    #[must_use]
+    pub fn clashes_with(&self, other: &Self) -> bool {
+        let covers = |one: Option<IpAddr>, other: Option<IpAddr>| match (one, other) {
+            (Some(IpAddr::V4(_)), Some(IpAddr::V6(_))) | (None, _) => false,
+            (Some(host), _) => host.is_unspecified(),
+        };
+        let (one, two) = (self.literal(), other.literal());
+        let same = if one.is_some() { one == two } else { self.0 == other.0 };
+        self.port() != 0 && self.port() == other.port() && (same || covers(one, two) || covers(two, one))
+    }
+
+    /// Its host, if that is no name.
+    fn literal(&self) -> Option<IpAddr> {
+        self.to_bind().parse::<SocketAddr>().ok().map(|addr| addr.ip().to_canonical())
     }
 
     /// The address in the form the resolver takes.
@@ -214,6 +232,12 @@ impl FromStr for Subspace {
 
     fn from_str(text: &str) -> Result<Self, InvalidValue> {
         text.parse().map(Self).map_err(|error: InvalidSubspace| InvalidValue(error.to_string()))
+    }
+}
+
+impl From<SocketAddr> for ListenAddr {
+    fn from(addr: SocketAddr) -> Self {
+        Self(addr.to_string())
     }
 }
 
