@@ -31,6 +31,9 @@ struct Rules {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
+    /// Whose principals: two accounts may have principals of one name.
+    #[serde(default = "any")]
+    accounts: Vec<String>,
     principals: Vec<String>,
     applications: Vec<String>,
     environments: Vec<String>,
@@ -99,15 +102,34 @@ impl Policy {
 }
 
 impl Rule {
+    /// The list that names nothing, or has an empty name; such a rule would never hold.
+    fn lists_nothing(&self) -> Option<&'static str> {
+        let lists = [
+            ("accounts", &self.accounts),
+            ("principals", &self.principals),
+            ("applications", &self.applications),
+            ("environments", &self.environments),
+            ("agent_types", &self.agent_types),
+            ("methods", &self.methods),
+        ];
+        let empty = |(_, names): &(_, &Vec<String>)| names.is_empty() || names.iter().any(String::is_empty);
+        lists.into_iter().find(empty).map(|(list, _)| list)
+    }
+
     fn names(&self, application: &str, environment: &str) -> bool {
         holds(&self.applications, application) && holds(&self.environments, environment)
     }
 
     fn covers(&self, caller: &Caller, wanted: Wanted<'_>) -> bool {
-        holds(&self.principals, &caller.principal)
+        holds(&self.accounts, &caller.account)
+            && holds(&self.principals, &caller.principal)
             && holds(&self.agent_types, wanted.agent_type)
             && holds(&self.methods, wanted.method)
     }
+}
+
+fn any() -> Vec<String> {
+    vec![ANY.to_owned()]
 }
 
 fn holds(names: &[String], name: &str) -> bool {
@@ -116,15 +138,12 @@ fn holds(names: &[String], name: &str) -> bool {
 
 fn read(text: &str) -> Result<Rules, String> {
     let rules: Rules = from_toml(text)?;
-    let lists = |rule: &Rule| {
-        [&rule.principals, &rule.applications, &rule.environments, &rule.agent_types, &rule.methods]
-            .iter()
-            .any(|names| names.is_empty() || names.iter().any(String::is_empty))
-    };
-    match rules.rules.iter().any(lists) {
-        true => Err("every list of a rule must name something".to_owned()),
-        false => Ok(rules),
+    for (rule, place) in rules.rules.iter().zip(1..) {
+        if let Some(list) = rule.lists_nothing() {
+            return Err(format!("{list} of rule {place} must name something, each name at least one character long"));
+        }
     }
+    Ok(rules)
 }
 
 #[cfg(test)]
@@ -140,7 +159,11 @@ mod tests {
     }
 
     fn check(policy: &Policy, principal: &str, wanted: [&str; 4]) -> Result<(), Denied> {
-        let caller = Caller { account: "any".into(), principal: principal.into() };
+        check_of(policy, "any", principal, wanted)
+    }
+
+    fn check_of(policy: &Policy, account: &str, principal: &str, wanted: [&str; 4]) -> Result<(), Denied> {
+        let caller = Caller { account: account.into(), principal: principal.into() };
         let [application, environment, agent_type, method] = wanted;
         policy.check(&caller, Wanted { application, environment, agent_type, method })
     }
@@ -174,6 +197,17 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_may_be_for_principals_of_some_accounts() {
+        let wanted = ["lab", "dev", "probe", "echo"];
+        let (_directory, acme) = policy(&RULES.replacen("principals", "accounts = [\"acme\"]\nprincipals", 1));
+        assert_eq!(check_of(&acme, "acme", "alice", wanted), Ok(()));
+        assert_eq!(check_of(&acme, "other", "alice", wanted), Err(Denied::Unauthorized));
+        assert_eq!(check_of(&acme, "acme", "bob", wanted), Err(Denied::Unauthorized));
+        let (_directory, every) = policy(&RULES.replacen("principals", "accounts = [\"*\"]\nprincipals", 1));
+        assert_eq!(check_of(&every, "other", "alice", wanted), Ok(()));
+    }
+
+    #[test]
     fn what_no_rule_names_is_not_there() {
         let (_directory, policy) = policy(RULES);
         for unknown in [["other", "dev", "probe", "echo"], ["open", "test", "probe", "echo"]] {
@@ -193,7 +227,13 @@ mod tests {
 
     #[test]
     fn rules_that_name_nothing_are_refused() {
-        for bad in [RULES.replace(r#"["lab"]"#, "[]"), RULES.replace("lab", ""), RULES.replace("methods", "method")] {
+        for bad in [
+            RULES.replace(r#"["lab"]"#, "[]"),
+            RULES.replace("lab", ""),
+            RULES.replace("methods", "method"),
+            RULES.replacen("principals", "accounts = []\nprincipals", 1),
+            RULES.replacen("principals", "accounts = [\"\"]\nprincipals", 1),
+        ] {
             assert!(read(&bad).is_err(), "{bad}");
         }
     }
