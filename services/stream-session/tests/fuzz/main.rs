@@ -1,15 +1,19 @@
 //! Every decoder on what is nearly right: mutations of sound messages, values, graphs, tokens and files, and of the
 //! contract's vectors where they are at hand. Nothing panics, what is read comes out again as it was read, and refusals are
-//! worded beforehand, so that none quotes what it refuses.
+//! worded beforehand, so that none quotes what it refuses. And both state machines, whatever the other side says and
+//! whatever happens meanwhile.
 //!
 //! A target runs for two seconds, with `TEST_SCALE=full` for ten minutes; `TEST_SEED` replays a run.
 
+mod client;
 mod corpus;
 mod mutation;
+mod script;
+mod server;
 mod targets;
 
+use std::env;
 use std::time::Duration;
-use std::{env, fmt};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
@@ -17,7 +21,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner
 use mutation::{Change, change, changed};
 
 /// Runs between two looks at the clock.
-const BATCH: u32 = 200;
+const BATCH: u32 = 20;
 
 /// Feeds `holds` with mutations of `seeds` until the time is up.
 fn fuzz(seeds: &[Vec<u8>], holds: impl Fn(&[u8])) {
@@ -28,20 +32,34 @@ fn fuzz(seeds: &[Vec<u8>], holds: impl Fn(&[u8])) {
         let seed: &Vec<u8> = seed.get(seeds);
         changed(seed, seeds, changes)
     };
+    run(&recipe, |recipe| holds(&mutant(recipe)), |recipe| format!("b\"{}\"", mutant(recipe).escape_ascii()));
+}
+
+/// Feeds `holds` with scripts of such steps until the time is up.
+fn fuzz_scripts<S: Strategy<Value: Clone>>(step: S, holds: impl Fn(&[S::Value])) {
+    let script = prop::collection::vec(step, 1..80);
+    run(&script, |script| holds(script), |script| format!("{script:#?}"));
+}
+
+/// Tries values of `strategy` until the time is up. One that fails is shown, as small as it can be made.
+fn run<S: Strategy>(strategy: &S, holds: impl Fn(&S::Value), shown: impl Fn(&S::Value) -> String) {
     let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed());
     let until = tokio::time::Instant::now() + time_for_one();
+    let mut cases = 0_u64;
     while tokio::time::Instant::now() < until {
         let config = Config { cases: BATCH, failure_persistence: None, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, rng);
-        let outcome = runner.run(&recipe, |recipe| {
-            holds(&mutant(&recipe));
+        let outcome = runner.run(strategy, |value| {
+            holds(&value);
             Ok(())
         });
-        if let Err(TestError::Fail(reason, recipe)) = outcome {
-            panic!("{reason}, TEST_SEED={}, on {}", chosen_seed(), Shown(&mutant(&recipe)));
+        if let Err(TestError::Fail(reason, value)) = outcome {
+            panic!("{reason}, TEST_SEED={}, on {}", chosen_seed(), shown(&value));
         }
+        cases += u64::from(BATCH);
         rng = runner.new_rng();
     }
+    println!("{cases} cases");
 }
 
 fn time_for_one() -> Duration {
@@ -59,13 +77,4 @@ fn seed() -> [u8; 32] {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&chosen_seed().to_le_bytes());
     seed
-}
-
-/// Bytes as the source of a test can hold them.
-struct Shown<'b>(&'b [u8]);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "b\"{}\"", self.0.escape_ascii())
-    }
 }
