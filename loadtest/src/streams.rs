@@ -78,10 +78,7 @@ impl Streams {
             bare: upload::bare(&self.directory, self.batch, bound).await?,
             end_to_end: upload::end_to_end(address, self.batch, bound).await?,
         };
-        let output = output::Report {
-            one: output::there_and_back(address, 1, bound).await?,
-            many: output::there_and_back(address, self.clients, bound).await?,
-        };
+        let output = output::there_and_back(address, self.clients, bound).await?;
         Ok(Report { codec, upload, output })
     }
 }

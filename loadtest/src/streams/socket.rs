@@ -24,8 +24,8 @@ pub struct Socket {
 pub enum Heard {
     /// So many items of the input are durable.
     Acknowledged(u64),
-    /// Something of the output.
-    Octets,
+    /// So many bytes of the output.
+    Octets(usize),
 }
 
 impl Socket {
@@ -53,7 +53,7 @@ impl Socket {
         Ok(self.socket.send(Message::binary([&head[..], bytes].concat())).await?)
     }
 
-    /// What is heard next.
+    /// What is heard next. Cancel safe.
     pub async fn hear(&mut self) -> anyhow::Result<Heard> {
         loop {
             match self.socket.next().await.context("the node closes the connection")?? {
@@ -63,8 +63,8 @@ impl Socket {
                     _ => bail!("the node says {text}"),
                 },
                 Message::Binary(frame) => {
-                    BinaryMessage::decode(&frame, Role::Output)?;
-                    return Ok(Heard::Octets);
+                    let message = BinaryMessage::decode(&frame, Role::Output)?;
+                    return Ok(Heard::Octets(message.items.payload().len()));
                 }
                 Message::Close(close) => bail!("the node closes the connection: {close:?}"),
                 _ => {}
