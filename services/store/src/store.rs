@@ -24,6 +24,10 @@ const MAX_PAUSES: u32 = 100;
 /// fail the transactions that it had begun.
 const LEAST_ATTEMPTS: u32 = 3;
 
+/// Longest time that a database whose servers have died may take to come back: what it held up goes on then. Half of what a
+/// client bears by default before it gives up a turn.
+const RECOVERY: Duration = Duration::from_secs(30);
+
 /// How long [`Store::transact`] keeps trying. A policy ends with whichever bound is met first, but not on time alone before
 /// the third attempt.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +43,7 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { attempts: 100, time: Duration::from_secs(10), pause: Duration::from_millis(1) }
+        Self { attempts: 100, time: RECOVERY, pause: Duration::from_millis(1) }
     }
 }
 

@@ -11,6 +11,7 @@ use futures::FutureExt;
 use tokio::time::Instant;
 
 use super::{Attempt, RetryPolicy, Store, Transaction};
+use crate::limits::TRANSACTION_LIFE;
 use crate::{
     AtomicOp, CommitError, Engine, EngineTransaction, Isolation, KeyRange, Page, RangeRead, StoreError, TransactError,
     Versionstamp, Watch,
@@ -164,6 +165,24 @@ async fn a_machine_that_stood_still_fails_no_transaction_on_its_first_attempt() 
         })
         .await;
     assert!(matches!(result, Ok(1)), "{result:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_database_that_is_away_for_twenty_seconds_is_a_pause() {
+    let away = Duration::from_secs(20);
+    let begun = Instant::now();
+    let store = store([Err(CommitError::Unknown), Err(CommitError::Unknown), Err(CommitError::Unknown), Ok(None)]);
+    let result = store
+        .transact::<_, &str, _>(|_, attempt| {
+            async move {
+                tokio::time::sleep(TRANSACTION_LIFE).await;
+                Ok(attempt.maybe_committed)
+            }
+            .boxed()
+        })
+        .await;
+    assert!(matches!(result, Ok(true)), "{result:?}");
+    assert!(begun.elapsed() >= away, "{:?}", begun.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
