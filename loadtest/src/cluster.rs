@@ -56,13 +56,14 @@ impl Cluster {
             println!("| {nodes} {}", load.run(&self.start(nodes).await?).await?.row());
         }
         println!("\nA session that takes a turn each {QUIET_MS} ms, on {} nodes:\n", self.nodes);
-        println!("| busy sessions | turns | p50 ms | p99 ms | max ms |\n|--:|--:|--:|--:|--:|");
+        println!("| session | turns | p50 ms | p99 ms | max ms |\n|---|--:|--:|--:|--:|");
         let quiet = self.load(1, QUIET_MS);
-        println!("{}", row(0, &aside(quiet.clone(), Arc::new(self.start(self.nodes).await?)).await?));
+        println!("{}", row("quiet, alone", &aside(quiet.clone(), Arc::new(self.start(self.nodes).await?)).await?));
         let target = Arc::new(self.start(self.nodes).await?);
         let busy = self.load(self.busy, 0);
-        let (quiet, _) = tokio::try_join!(aside(quiet, Arc::clone(&target)), busy.run(&target))?;
-        println!("{}", row(self.busy, &quiet));
+        let (quiet, busy) = tokio::try_join!(aside(quiet, Arc::clone(&target)), busy.run(&target))?;
+        println!("{}", row(&format!("quiet, beside {} busy ones", self.busy), &quiet));
+        println!("{}", row("busy", &busy));
         Ok(())
     }
 
@@ -88,8 +89,8 @@ fn head(line: usize) -> &'static str {
     Report::HEAD.lines().nth(line).unwrap_or_default()
 }
 
-fn row(busy: u32, quiet: &Report) -> String {
-    let turn = quiet.phases.turn.summary();
+fn row(session: &str, load: &Report) -> String {
+    let turn = load.phases.turn.summary();
     let [p50, p99, max] = [turn.p50, turn.p99, turn.max].map(millis);
-    format!("| {busy} | {} | {p50} | {p99} | {max} |", turn.count)
+    format!("| {session} | {} | {p50} | {p99} | {max} |", turn.count)
 }
