@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use auth::Caller;
 use bytes::Bytes;
+use futures::FutureExt;
 use stream_session::server::{Action, Connection, Cut, Event};
 use tokio::time::{Instant, sleep_until};
 
@@ -86,16 +87,26 @@ impl Front<'_> {
     ) -> Result<Admitted, Refused> {
         let mut evaluation = std::pin::pin!(evaluation);
         let mut draining = false;
-        loop {
+        let evaluated = loop {
             tokio::select! {
-                evaluated = &mut evaluation => return evaluated,
+                biased;
                 heard = self.socket.turn(true), if !self.is_gone => self.heard(heard),
                 () = self.endpoint.draining.cancelled(), if !draining => {
                     draining = true;
                     self.on(Event::Draining);
                 }
+                evaluated = &mut evaluation => break evaluated,
             }
+        };
+        // An evaluation may keep the thread until its acceptance is durable. What has come meanwhile is known once the runtime
+        // has looked, and has come too early.
+        tokio::task::yield_now().await;
+        while !self.is_gone
+            && let Some(heard) = self.socket.turn(true).now_or_never()
+        {
+            self.heard(heard);
         }
+        evaluated
     }
 
     fn answer(mut self, evaluated: Result<Admitted, Refused>) -> Outcome {

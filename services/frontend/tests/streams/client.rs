@@ -109,7 +109,14 @@ impl Client {
         self.socket.send(message).await.unwrap();
     }
 
-    /// The same, if the server takes it.
+    /// Sends a start, and something else in the same breath.
+    pub(crate) async fn start_and(&mut self, start: &Start, message: Message) {
+        self.socket.feed(Message::text(start.message().to_string())).await.unwrap();
+        self.socket.feed(message).await.unwrap();
+        self.socket.flush().await.unwrap();
+    }
+
+    /// Sends a frame, if the server takes it.
     pub(crate) async fn try_send_raw(&mut self, message: Message) -> Result<(), Error> {
         self.socket.send(message).await
     }

@@ -25,6 +25,18 @@ async fn section_9_a_server_that_drains_detaches_and_closes_1001() {
 }
 
 #[tokio::test]
+async fn section_9_what_comes_with_the_first_message_comes_too_early() {
+    let world = World::start().await;
+    // How far the evaluation has come when it is looked at is left to chance.
+    for key in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"] {
+        let mut client = Client::connect(&world, "alice").await;
+        let end = r#"{"channel":1,"sequence":"0","type":"inputStreamEnd","version":1}"#;
+        client.start_and(&Start::new("echo").with_key(key), Message::text(end)).await;
+        assert_eq!(client.expect_rejection().await, ("protocol-error".into(), 1002), "{key}");
+    }
+}
+
+#[tokio::test]
 async fn h6_a_client_that_is_not_there_any_more_is_found_and_detached() {
     let mut settings = Settings::default();
     settings.options.ping_interval = Duration::from_millis(100);
