@@ -2,12 +2,14 @@
 
 pub(crate) mod members;
 mod parse;
+mod skim;
 mod write;
 
 use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::{Refusal, limits};
+pub(crate) use skim::skim;
 pub use write::{Writer, canonical, pretty};
 
 /// A JSON value. Numbers keep their spelling, since some of it is forbidden in some places.

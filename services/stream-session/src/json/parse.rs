@@ -11,21 +11,31 @@ const FEW: usize = 8;
 
 /// Reads a text of at most `depth` levels below its root.
 pub(super) fn parse(text: &[u8], depth: usize) -> Result<Json<'_>, Refusal> {
-    let text = str::from_utf8(text).map_err(|_| Refusal::malformed("text is not UTF-8"))?;
-    let mut parser = Parser { text, at: 0, greatest_depth: depth };
+    let mut parser = Parser::new(text, depth)?;
     let value = parser.value(0)?;
-    parser.space();
-    if parser.at == text.len() { Ok(value) } else { Err(Refusal::malformed("something follows the JSON value")) }
+    parser.end()?;
+    Ok(value)
 }
 
-struct Parser<'t> {
+pub(super) struct Parser<'t> {
     text: &'t str,
     at: usize,
     greatest_depth: usize,
 }
 
 impl<'t> Parser<'t> {
-    fn value(&mut self, depth: usize) -> Result<Json<'t>, Refusal> {
+    pub(super) fn new(text: &'t [u8], greatest_depth: usize) -> Result<Self, Refusal> {
+        let text = str::from_utf8(text).map_err(|_| Refusal::malformed("text is not UTF-8"))?;
+        Ok(Self { text, at: 0, greatest_depth })
+    }
+
+    /// Refuses what follows the value.
+    pub(super) fn end(&mut self) -> Result<(), Refusal> {
+        self.space();
+        if self.at == self.text.len() { Ok(()) } else { Err(Refusal::malformed("something follows the JSON value")) }
+    }
+
+    pub(super) fn value(&mut self, depth: usize) -> Result<Json<'t>, Refusal> {
         if depth > self.greatest_depth {
             return Err(Refusal::exhausted("JSON is nested too deeply"));
         }
@@ -45,15 +55,7 @@ impl<'t> Parser<'t> {
     fn object(&mut self, depth: usize) -> Result<Json<'t>, Refusal> {
         let mut members = Vec::new();
         self.collection(b'}', |parser| {
-            parser.space();
-            if parser.peek() != Some(b'"') {
-                return Err(Refusal::malformed("a member has no name"));
-            }
-            let name = parser.string()?;
-            parser.space();
-            if !parser.take(b':') {
-                return Err(Refusal::malformed("a member has no value"));
-            }
+            let name = parser.name()?;
             members.push((name, parser.value(depth + 1)?));
             Ok(())
         })?;
@@ -72,9 +74,7 @@ impl<'t> Parser<'t> {
 
     /// Reads items between the present byte and `end`.
     fn collection(&mut self, end: u8, mut item: impl FnMut(&mut Self) -> Result<(), Refusal>) -> Result<(), Refusal> {
-        self.at += 1;
-        self.space();
-        if self.take(end) {
+        if !self.begins(end) {
             return Ok(());
         }
         for _ in 0..limits::COLLECTION {
@@ -83,14 +83,35 @@ impl<'t> Parser<'t> {
             if self.take(end) {
                 return Ok(());
             }
-            if !self.take(b',') {
-                return Err(Refusal::malformed("an object or array does not go on"));
-            }
+            self.separator()?;
         }
         Err(Refusal::exhausted("an object or array has too many members"))
     }
 
-    fn string(&mut self) -> Result<Cow<'t, str>, Refusal> {
+    /// Moves over the beginning of a collection, and over its end, if it is empty. Whether something is in it.
+    pub(super) fn begins(&mut self, end: u8) -> bool {
+        self.at += 1;
+        self.space();
+        !self.take(end)
+    }
+
+    /// Moves over what stands between two items.
+    pub(super) fn separator(&mut self) -> Result<(), Refusal> {
+        if self.take(b',') { Ok(()) } else { Err(Refusal::malformed("an object or array does not go on")) }
+    }
+
+    /// The name of a member, up to its value.
+    pub(super) fn name(&mut self) -> Result<Cow<'t, str>, Refusal> {
+        self.space();
+        if self.peek() != Some(b'"') {
+            return Err(Refusal::malformed("a member has no name"));
+        }
+        let name = self.string()?;
+        self.space();
+        if self.take(b':') { Ok(name) } else { Err(Refusal::malformed("a member has no value")) }
+    }
+
+    pub(super) fn string(&mut self) -> Result<Cow<'t, str>, Refusal> {
         self.at += 1;
         let start = self.at;
         self.plain();
@@ -193,19 +214,19 @@ impl<'t> Parser<'t> {
         Ok(value)
     }
 
-    fn space(&mut self) {
+    pub(super) fn space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
 
-    fn take(&mut self, byte: u8) -> bool {
+    pub(super) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 }

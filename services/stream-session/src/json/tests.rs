@@ -100,6 +100,23 @@ proptest! {
     }
 
     #[test]
+    fn every_string_of_the_root_is_found_by_looking_through_the_text(text in any_json()) {
+        let root = Json::parse(text.as_bytes()).unwrap();
+        for (name, value) in root.as_object().into_iter().flat_map(Members::iter) {
+            let found = skim(text.as_bytes(), name);
+            prop_assert_eq!(found.as_deref(), value.as_str(), "{} in {}", name, text);
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_refused_is_not_looked_through(text in "[{][\\[\\]{}\",:0-1a]{0,20}[}]") {
+        let read = Json::parse(text.as_bytes()).ok();
+        let member = read.as_ref().and_then(|root| root.as_object()?.get("a")?.as_str());
+        let found = skim(text.as_bytes(), "a");
+        prop_assert_eq!(found.as_deref(), member, "{}", text);
+    }
+
+    #[test]
     fn any_text_is_read_or_refused(text in "[\\[\\]{}\",:0-9eE+.tfn\\\\u -]{0,40}") {
         let ours = Json::parse(text.as_bytes());
         let theirs = serde_json::from_str::<serde_json::Value>(&text);

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{Node, Undecodable};
 use crate::json::members::{integer, required, string, text, wrong};
-use crate::json::{Json, Members};
+use crate::json::{self, Json, Members};
 use crate::{ErrorCode, Refusal, field, limits};
 
 /// Reads a text as the members of a message, lets `read` make it one, and says of which attempt it is if that fails.
@@ -15,7 +15,12 @@ pub(super) fn decode<'t, T>(
     read: impl FnOnce(&mut Members<'t>) -> Result<T, Refusal>,
 ) -> Result<T, Undecodable> {
     let undecodable = |refusal| Undecodable { refusal, attempt: None };
-    let message = Json::parse(text).map_err(undecodable)?;
+    let message = Json::parse(text).map_err(|refusal| {
+        // The limits are no part of what an attempt has to keep to be told (V2).
+        let beyond = refusal.code == ErrorCode::ResourceExhausted;
+        let attempt = beyond.then(|| json::skim(text, "attemptId")).flatten();
+        Undecodable { refusal, attempt: attempt.and_then(|text| field::uuid_v4(&text)) }
+    })?;
     let Json::Object(mut members) = message else {
         return Err(undecodable(Refusal::malformed("a message is not an object")));
     };

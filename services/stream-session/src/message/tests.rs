@@ -93,6 +93,36 @@ fn v2_the_attempt_is_recovered_from_a_message_that_is_refused() {
     assert_eq!(attempt(&format!(r#"["attemptId","{id}"]"#)), None);
 }
 
+#[test]
+fn v2_the_attempt_is_recovered_from_a_message_that_is_too_deep_or_too_wide() {
+    let id = "ca7e5a82-2064-4c18-8359-806145c1562f";
+    let of = |name: &str, value: &str| format!(r#"{{"deep":{value},"{name}":"{id}","wide":[{value}]}}"#);
+    let refused = |text: &str| {
+        let undecodable = ClientMessage::decode(text.as_bytes()).unwrap_err();
+        assert_eq!(undecodable.refusal.code, ErrorCode::ResourceExhausted, "{}", &text[..30]);
+        undecodable.attempt
+    };
+    let deep = |depth: usize, inner: &str| format!("{}{inner}{}", r#"[{"a":"#.repeat(depth), "}]".repeat(depth));
+    let names: Vec<_> = (0..=100_000).map(|name| format!(r#""{name}":0"#)).collect();
+    let wide = format!("{{{}}}", names.join(","));
+    for beyond in [deep(32, "0"), deep(200_000, "{}"), wide.clone(), format!("[{}0]", "0,".repeat(100_000))] {
+        assert_eq!(refused(&of("attemptId", &beyond)), field(id));
+        assert_eq!(refused(&of("attempt\\u0049d", &beyond)), field(id));
+        assert_eq!(refused(&of("other", &beyond)), None);
+        assert_eq!(refused(&format!("[{}]", of("attemptId", &beyond))), None, "it is not the message's");
+        assert_eq!(refused(&format!(r#"{{"a":{}}}"#, of("attemptId", &beyond))), None, "it is not the message's");
+        // J1, J3 and J4 hold for all of it.
+        for bad in ["}", "1", ","] {
+            assert_eq!(refused(&(of("attemptId", &beyond) + bad)), None);
+        }
+    }
+    for bad in [r#"{"b":1,"\u0062":2}"#, "01", "[1 2]", r#"{"a"}"#, r#""\ud800""#, "nul", "[1,]", ""] {
+        assert_eq!(refused(&of("attemptId", &deep(40, bad))), None, "{bad}");
+    }
+    assert_eq!(refused(&of("attemptId", &wide.replacen("\"7\"", "\"8\"", 1))), None, "two members of one name");
+    assert_eq!(refused(&of("attemptId", &deep(40, "0")).replacen(id, &id.to_uppercase(), 1)), None);
+}
+
 fn field(text: &str) -> Option<Uuid> {
     crate::field::uuid_v4(text)
 }
