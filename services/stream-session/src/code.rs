@@ -117,6 +117,12 @@ impl Refusal {
         Self { code, text: text.into() }
     }
 
+    /// The same, with the place of what is refused before the words.
+    #[must_use]
+    pub fn at(self, place: impl fmt::Display) -> Self {
+        Self::new(self.code, format!("{place}: {}", self.text))
+    }
+
     /// [`ErrorCode::MalformedMessage`], in these words.
     #[must_use]
     pub fn malformed(text: impl Into<Cow<'static, str>>) -> Self {

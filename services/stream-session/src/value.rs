@@ -2,6 +2,7 @@
 
 mod charge;
 mod datetime;
+mod place;
 mod read;
 mod restrict;
 mod scalar;

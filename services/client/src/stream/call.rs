@@ -67,7 +67,8 @@ impl Call {
     /// The inputs of the call, if its values are of their types.
     pub(super) fn check(&self) -> Result<Inputs, Refusal> {
         let Method { constructor, parameters, .. } = &self.method;
-        check(constructor, &self.constructor_parameters, StreamPolicy::None)?;
+        let constructed = check(constructor, &self.constructor_parameters, StreamPolicy::None);
+        constructed.map_err(|refusal| refusal.at("constructor"))?;
         check(parameters, &self.method_parameters, StreamPolicy::Provisional)
     }
 

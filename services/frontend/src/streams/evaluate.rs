@@ -275,9 +275,11 @@ impl Endpoint {
 /// Steps 3 and 4.
 fn read(agent: Agent, start: &Start<'_>) -> Result<Evaluated, Refusal> {
     let constructor = &agent.agent_type.constructor.graph;
-    let constructor_parameters = value(constructor, StreamPolicy::None, &start.selector.constructor_parameters)?.0;
+    let constructor_parameters = value(constructor, StreamPolicy::None, &start.selector.constructor_parameters);
+    let (constructor_parameters, _) = constructor_parameters.map_err(|refusal| refusal.at("constructorParameters"))?;
     let graph = &agent.method.parameters.graph;
-    let (method_parameters, streams) = value(graph, StreamPolicy::Provisional, &start.method_parameters)?;
+    let method_parameters = value(graph, StreamPolicy::Provisional, &start.method_parameters);
+    let (method_parameters, streams) = method_parameters.map_err(|refusal| refusal.at("methodParameters"))?;
     let input = |(reference, of): (StreamRef, Type)| match reference {
         StreamRef::Provisional(provisional) => {
             let element = json::canonical(&of.to_json());

@@ -1,8 +1,11 @@
 //! Reading values from JSON (schema.md section 2): depth first, in document order, the first fault answers.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use super::charge::Charge;
+use super::place::Place;
+use super::restrict::restrict;
 use super::scalar::{self, member, object, only, wrong};
 use super::{Decoded, StreamPolicy, StreamRef, Value};
 use crate::graph::{Arms, Branch, Case, Field, Graph, NumberKind, Shape, Type};
@@ -21,9 +24,16 @@ impl Value {
         policy: StreamPolicy,
         node: &Json<'_>,
     ) -> Result<Decoded<'g>, Refusal> {
-        let mut reader = Reader { graph, policy, charge: Charge::default(), streams: Vec::new(), seen: HashSet::new() };
-        let value = reader.node(of, node)?;
-        graph.restrict(of, &value)?;
+        let mut reader = Reader {
+            graph,
+            policy,
+            charge: Charge::default(),
+            streams: Vec::new(),
+            seen: HashSet::new(),
+            place: Place::default(),
+        };
+        let value = reader.node(of, node).map_err(|refusal| reader.place.told(refusal))?;
+        restrict(graph, of, &value)?;
         Ok(Decoded { value, charge: reader.charge.total(), streams: reader.streams })
     }
 }
@@ -34,6 +44,8 @@ struct Reader<'g> {
     charge: Charge,
     streams: Vec<(StreamRef, &'g Type)>,
     seen: HashSet<StreamRef>,
+    /// Of the fault.
+    place: Place,
 }
 
 impl<'g> Reader<'g> {
@@ -57,6 +69,11 @@ impl<'g> Reader<'g> {
         };
         self.charge.add(&value)?;
         Ok(value)
+    }
+
+    /// A node within another one.
+    fn part(&mut self, name: &dyn fmt::Display, of: &'g Type, node: &Json<'_>) -> Result<Value, Refusal> {
+        self.node(of, node).inspect_err(|_| self.place.is_within(name))
     }
 
     fn check_kind(&self, kind: &str) -> Result<(), Refusal> {
@@ -106,38 +123,38 @@ impl<'g> Reader<'g> {
 
     fn record(&mut self, fields: &'g [Field], payload: &Json<'_>) -> Result<Value, Refusal> {
         let nodes = only(payload, "fields")?.as_array().ok_or_else(wrong)?;
-        let types = fields.iter().map(|field| &field.body);
+        let types = fields.iter().map(|field| (field.name.as_str(), &field.body));
         self.one_of_each(types, nodes).map(Value::Record)
     }
 
     fn tuple(&mut self, types: &'g [Type], payload: &Json<'_>) -> Result<Value, Refusal> {
         let nodes = only(payload, "elements")?.as_array().ok_or_else(wrong)?;
-        self.one_of_each(types.iter(), nodes).map(Value::Tuple)
+        self.one_of_each(types.iter().enumerate(), nodes).map(Value::Tuple)
     }
 
     fn one_of_each(
         &mut self,
-        types: impl ExactSizeIterator<Item = &'g Type>,
+        types: impl ExactSizeIterator<Item = (impl fmt::Display, &'g Type)>,
         nodes: &[Json<'_>],
     ) -> Result<Vec<Value>, Refusal> {
         if types.len() != nodes.len() {
             return Err(wrong());
         }
-        types.zip(nodes).map(|(of, node)| self.node(of, node)).collect()
+        types.zip(nodes).map(|((name, of), node)| self.part(&name, of, node)).collect()
     }
 
     fn elements(&mut self, element: &'g Type, payload: &Json<'_>) -> Result<Vec<Value>, Refusal> {
         let nodes = only(payload, "elements")?.as_array().ok_or_else(wrong)?;
-        nodes.iter().map(|node| self.node(element, node)).collect()
+        nodes.iter().enumerate().map(|(at, node)| self.part(&at, element, node)).collect()
     }
 
     fn map(&mut self, (key, value): (&'g Type, &'g Type), payload: &Json<'_>) -> Result<Value, Refusal> {
         let entries = only(payload, "entries")?.as_array().ok_or_else(wrong)?;
-        let entry = |entry: &Json<'_>| match entry.as_array() {
-            Some([a, b]) => Ok((self.node(key, a)?, self.node(value, b)?)),
+        let entry = |(at, entry): (usize, &Json<'_>)| match entry.as_array() {
+            Some([a, b]) => Ok((self.part(&at, key, a)?, self.part(&at, value, b)?)),
             _ => Err(wrong()),
         };
-        entries.iter().map(entry).collect::<Result<_, _>>().map(Value::Map)
+        entries.iter().enumerate().map(entry).collect::<Result<_, _>>().map(Value::Map)
     }
 
     fn variant(&mut self, cases: &'g [Case], payload: &Json<'_>) -> Result<Value, Refusal> {
@@ -145,7 +162,7 @@ impl<'g> Reader<'g> {
         members.expect(&["case"], &["payload"])?;
         let case = member(members, "case")?.as_integer::<u32>().ok_or_else(wrong)?;
         let of = cases.get(case as usize).ok_or_else(wrong)?;
-        let payload = self.given(of.payload.as_ref(), members.get("payload"))?;
+        let payload = self.given(&of.name, of.payload.as_ref(), members.get("payload"))?;
         Ok(Value::Variant { case, payload })
     }
 
@@ -158,13 +175,19 @@ impl<'g> Reader<'g> {
             _ => return Err(wrong()),
         };
         let node = Some(member(members, "value")?).filter(|node| **node != Json::Null);
-        Ok(Value::Result { ok, value: self.given(of.as_deref(), node)? })
+        let value = self.given(if ok { "ok" } else { "err" }, of.as_deref(), node)?;
+        Ok(Value::Result { ok, value })
     }
 
     /// A value that is there exactly if its type is.
-    fn given(&mut self, of: Option<&'g Type>, node: Option<&Json<'_>>) -> Result<Option<Box<Value>>, Refusal> {
+    fn given(
+        &mut self,
+        name: &str,
+        of: Option<&'g Type>,
+        node: Option<&Json<'_>>,
+    ) -> Result<Option<Box<Value>>, Refusal> {
         match (of, node) {
-            (Some(of), Some(node)) => Ok(Some(Box::new(self.node(of, node)?))),
+            (Some(of), Some(node)) => Ok(Some(Box::new(self.part(&name, of, node)?))),
             (None, None) => Ok(None),
             _ => Err(wrong()),
         }
@@ -175,7 +198,7 @@ impl<'g> Reader<'g> {
         members.expect(&["body", "tag"], &[])?;
         let tag = member(members, "tag")?.as_str().ok_or_else(wrong)?;
         let branch = branches.iter().find(|branch| branch.tag == tag).ok_or_else(wrong)?;
-        let body = self.node(&branch.body, member(members, "body")?)?;
+        let body = self.part(&tag, &branch.body, member(members, "body")?)?;
         Ok(Value::Union { tag: tag.to_owned(), body: Box::new(body) })
     }
 

@@ -1,23 +1,36 @@
 //! The restrictions of types (schema.md section 4). What breaks one is `validation-error`.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use url::Url;
 
 use super::Value;
+use super::place::Place;
 use crate::Refusal;
 use crate::graph::{
     BinaryRestrictions, Bound, Branch, Discriminator, Graph, NumberRestrictions, PathSpec, Quantity, QuantitySpec,
     Shape, TextRestrictions, Type, UrlRestrictions,
 };
 
-impl Graph {
-    /// Refuses a value of type `of` that breaks a restriction, at any depth.
-    ///
-    /// # Errors
-    /// `validation-error`.
-    pub fn restrict(&self, of: &Type, value: &Value) -> Result<(), Refusal> {
-        let Some(of) = self.resolve(of) else { return Ok(()) };
+/// Refuses a value of type `of` that breaks a restriction, at any depth.
+///
+/// # Errors
+/// `validation-error`.
+pub(super) fn restrict(graph: &Graph, of: &Type, value: &Value) -> Result<(), Refusal> {
+    let mut restrictions = Restrictions { graph, place: Place::default() };
+    restrictions.hold(of, value).map_err(|refusal| restrictions.place.told(refusal))
+}
+
+struct Restrictions<'g> {
+    graph: &'g Graph,
+    /// Of the fault.
+    place: Place,
+}
+
+impl Restrictions<'_> {
+    fn hold(&mut self, of: &Type, value: &Value) -> Result<(), Refusal> {
+        let Some(of) = self.graph.resolve(of) else { return Ok(()) };
         let holds = match (&of.shape, value) {
             (Shape::Number(_, restrictions), value) => number(restrictions, value),
             (Shape::Text(restrictions), Value::Text { text, language }) => text_admits(restrictions, text, language),
@@ -32,48 +45,54 @@ impl Graph {
         if !holds {
             return Err(Refusal::invalid("a value is not one that its type admits"));
         }
-        self.restrict_parts(&of.shape, value)
+        self.hold_within(&of.shape, value)
     }
 
-    fn restrict_parts(&self, shape: &Shape, value: &Value) -> Result<(), Refusal> {
-        let all = |of: &Type, parts: &[Value]| parts.iter().try_for_each(|part| self.restrict(of, part));
+    fn hold_within(&mut self, shape: &Shape, value: &Value) -> Result<(), Refusal> {
         match (shape, value) {
             (Shape::Record(fields), Value::Record(parts)) => {
-                fields.iter().zip(parts).try_for_each(|(field, part)| self.restrict(&field.body, part))
+                fields.iter().zip(parts).try_for_each(|(field, part)| self.part(&field.name, &field.body, part))
             }
             (Shape::Tuple(types), Value::Tuple(parts)) => {
-                types.iter().zip(parts).try_for_each(|(of, part)| self.restrict(of, part))
+                types.iter().zip(parts).enumerate().try_for_each(|(at, (of, part))| self.part(&at, of, part))
             }
-            (Shape::List(element), Value::List(parts)) => all(element, parts),
-            (Shape::FixedList(element, _), Value::FixedList(parts)) => all(element, parts),
-            (Shape::Map(key, value), Value::Map(entries)) => entries.iter().try_for_each(|(a, b)| {
-                self.restrict(key, a)?;
-                self.restrict(value, b)
+            (Shape::List(element), Value::List(parts)) | (Shape::FixedList(element, _), Value::FixedList(parts)) => {
+                parts.iter().enumerate().try_for_each(|(at, part)| self.part(&at, element, part))
+            }
+            (Shape::Map(key, value), Value::Map(entries)) => entries.iter().enumerate().try_for_each(|(at, (a, b))| {
+                self.part(&at, key, a)?;
+                self.part(&at, value, b)
             }),
             (Shape::Variant(cases), Value::Variant { case, payload: Some(part) }) => {
-                let of = cases.get(*case as usize).and_then(|case| case.payload.as_ref());
-                of.map_or(Ok(()), |of| self.restrict(of, part))
+                let of = cases.get(*case as usize).and_then(|case| Some((&case.name, case.payload.as_ref()?)));
+                of.map_or(Ok(()), |(name, of)| self.part(&name, of, part))
             }
-            (Shape::Option(inner), Value::Option(Some(part))) => self.restrict(inner, part),
+            (Shape::Option(inner), Value::Option(Some(part))) => self.hold(inner, part),
             (Shape::Result(arms), Value::Result { ok, value: Some(part) }) => {
-                let of = if *ok { &arms.ok } else { &arms.err };
-                of.as_ref().map_or(Ok(()), |of| self.restrict(of, part))
+                let (name, of) = if *ok { ("ok", &arms.ok) } else { ("err", &arms.err) };
+                of.as_ref().map_or(Ok(()), |of| self.part(&name, of, part))
             }
             (Shape::Union(branches), Value::Union { tag, body }) => {
                 let branch = branches.iter().find(|branch| branch.tag == *tag);
-                branch.map_or(Ok(()), |branch| self.restrict_branch(branch, body))
+                branch.map_or(Ok(()), |branch| self.branch(branch, body))
             }
             _ => Ok(()),
         }
     }
 
-    fn restrict_branch(&self, branch: &Branch, body: &Value) -> Result<(), Refusal> {
-        if !self.discriminates(branch, body) {
-            return Err(Refusal::invalid("a value does not belong to the branch that it names"));
-        }
-        self.restrict(&branch.body, body)
+    fn part(&mut self, name: &dyn fmt::Display, of: &Type, value: &Value) -> Result<(), Refusal> {
+        self.hold(of, value).inspect_err(|_| self.place.is_within(name))
     }
 
+    fn branch(&mut self, branch: &Branch, body: &Value) -> Result<(), Refusal> {
+        if !self.graph.discriminates(branch, body) {
+            return Err(Refusal::invalid("a value does not belong to the branch that it names"));
+        }
+        self.part(&branch.tag, &branch.body, body)
+    }
+}
+
+impl Graph {
     fn discriminates(&self, Branch { body: of, discriminator, .. }: &Branch, body: &Value) -> bool {
         let text = body.discriminating_text();
         let of = self.resolve(of).map(|of| &of.shape);

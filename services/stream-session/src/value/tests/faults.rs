@@ -330,3 +330,41 @@ fn n4_a_reference_stands_at_one_place_of_a_value() {
     let of = format!(r#"{{"kind":"tuple","value":{{"elements":[{},{}]}}}}"#, inner(U8), inner(STRING));
     payloads(&of, "tuple", &[(&twice, Some("stream-already-consumed"))]);
 }
+
+#[test]
+fn a_fault_is_told_with_its_place_and_without_what_was_sent() {
+    let byte = r#"{"kind":"u8","value":{"restrictions":{"max":{"kind":"unsigned","value":121}}}}"#;
+    let told = |of: &str, node: &str| {
+        let graph = super::graph(&format!(r#"{{"root":{of}}}"#));
+        let refusal = super::read(&graph, StreamPolicy::None, node).unwrap_err();
+        let (place, words) = refusal.text.rsplit_once(": ").unwrap_or(("", &refusal.text));
+        assert!(words.starts_with("a value ") && !words.contains(['2', '7']), "{refusal}");
+        place.to_owned()
+    };
+    // Types that hold one other, the node of a value of theirs, and what a fault in it is told to be in.
+    let around = [
+        (r#"{"kind":"record","value":{"fields":[{"name":"mode","body":T}]}}"#, r#"{"fields":[N]}"#, "mode"),
+        (r#"{"kind":"tuple","value":{"elements":[T]}}"#, r#"{"elements":[N]}"#, "0"),
+        (r#"{"kind":"list","value":{"element":T}}"#, r#"{"elements":[N]}"#, "0"),
+        (r#"{"kind":"fixed-list","value":{"element":T,"length":1}}"#, r#"{"elements":[N]}"#, "0"),
+        (r#"{"kind":"map","value":{"key":{"kind":"bool","value":{}},"value":T}}"#, r#"{"entries":[[K,N]]}"#, "0"),
+        (r#"{"kind":"variant","value":{"cases":[{"name":"b","payload":T}]}}"#, r#"{"case":0,"payload":N}"#, "b"),
+        (r#"{"kind":"option","value":{"inner":T}}"#, r#"{"inner":N}"#, ""),
+        (r#"{"kind":"result","value":{"spec":{"ok":T}}}"#, r#"{"tag":"ok","value":N}"#, "ok"),
+        (r#"{"kind":"result","value":{"spec":{"err":T}}}"#, r#"{"tag":"err","value":N}"#, "err"),
+    ];
+    // The second breaks a restriction only.
+    for fault in [r#"{"kind":"u8","value":256}"#, r#"{"kind":"u8","value":227}"#] {
+        assert_eq!(told(byte, fault), "");
+        for (of, node, place) in around {
+            let kind = of.split('"').nth(3).unwrap();
+            let of = of.replace('T', byte);
+            let node = node.replace('K', r#"{"kind":"bool","value":true}"#).replace('N', fault);
+            let node = format!(r#"{{"kind":"{kind}","value":{node}}}"#);
+            assert_eq!(told(&of, &node), place, "{node}");
+            let outer = format!(r#"{{"kind":"record","value":{{"fields":[{{"name":"outer","body":{of}}}]}}}}"#);
+            let node = format!(r#"{{"kind":"record","value":{{"fields":[{node}]}}}}"#);
+            assert_eq!(told(&outer, &node), format!("outer.{place}").trim_end_matches('.'), "{node}");
+        }
+    }
+}
