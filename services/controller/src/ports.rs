@@ -189,8 +189,31 @@ impl From<AcquireError> for DescribeError {
 /// A running harness failed: it broke the stream, reported an error, or violated the protocol. The text says what,
 /// without payloads.
 #[derive(Debug, Error)]
-#[error("{0}")]
-pub struct HarnessFailure(pub String);
+#[error("{text}")]
+pub struct HarnessFailure {
+    text: String,
+    lasting: bool,
+}
+
+impl HarnessFailure {
+    /// A failure that another run may be spared: of the network, say.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), lasting: false }
+    }
+
+    /// A failure that every run of the same turn would come to.
+    #[must_use]
+    pub fn lasting(text: impl Into<String>) -> Self {
+        Self { text: text.into(), lasting: true }
+    }
+
+    /// Whether every run of the same turn would come to it.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        self.lasting
+    }
+}
 
 /// Something that completes model requests.
 #[async_trait]

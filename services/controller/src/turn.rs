@@ -56,6 +56,8 @@ pub struct Turn {
     calls: HashMap<String, bool>,
     /// Nothing more may be appended.
     sealed: bool,
+    /// Its last record is an ERROR, and that its harness failed again needs no other one.
+    failed: bool,
     state: State,
 }
 
@@ -141,8 +143,16 @@ impl Turn {
             recorded: recording.effects,
             calls: HashMap::new(),
             sealed: false,
+            failed: false,
             state: State::Ready,
         }
+    }
+
+    /// The same turn, whose last record is an ERROR if `failed`. As long as it records nothing else, a harness that breaks its
+    /// stream or cannot be connected is not recorded again: whoever runs the turn tries many times.
+    #[must_use]
+    pub fn after_error(self, failed: bool) -> Self {
+        Self { failed, ..self }
     }
 
     /// The id on its records; empty for a legacy turn.
@@ -220,7 +230,11 @@ impl Turn {
 
     /// Ends the turn, with an ERROR record where one is allowed.
     fn fail(&mut self, failure: TurnFailure) -> Action {
-        let unrecorded = matches!(failure, TurnFailure::NoExecutorForApproved(_) | TurnFailure::OutOfStep);
+        let unrecorded = match failure {
+            TurnFailure::NoExecutorForApproved(_) | TurnFailure::OutOfStep => true,
+            TurnFailure::Harness(_) => self.failed,
+            _ => false,
+        };
         if self.sealed || unrecorded || self.mode == Mode::Replay {
             return Action::Finish(TurnEnd::Failed(failure));
         }
@@ -246,6 +260,7 @@ impl Turn {
     }
 
     fn append(&mut self, events: Vec<Event>, then: Then) -> Action {
+        self.failed = false;
         self.state = State::Appending(then);
         Action::Append(events)
     }

@@ -49,7 +49,7 @@ impl HarnessChannel for InProcess {
     async fn connect(self: Box<Self>, turn: TurnStart) -> Result<Box<dyn HarnessConnection>, HarnessFailure> {
         let envelope = Envelope::of(&turn);
         let turn = Turn::new(turn.session.as_str(), turn.execution.as_str())
-            .map_err(|violation| HarnessFailure(violation.to_string()))?
+            .map_err(|violation| HarnessFailure::lasting(violation.to_string()))?
             .with_history(turn.history)
             .with_inputs(turn.inputs)
             .with_config(turn.config)

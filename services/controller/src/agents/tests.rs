@@ -94,7 +94,7 @@ impl HarnessChannel for Placed {
     }
 
     async fn connect(self: Box<Self>, _: TurnStart) -> Result<Box<dyn HarnessConnection>, HarnessFailure> {
-        Err(HarnessFailure("it takes no turns".into()))
+        Err(HarnessFailure::new("it takes no turns"))
     }
 }
 

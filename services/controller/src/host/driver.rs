@@ -217,7 +217,7 @@ async fn connect(
 ) -> Result<Box<dyn HarnessConnection>, HarnessFailure> {
     tokio::time::timeout(CONNECT_TIMEOUT, channel.connect(start))
         .await
-        .unwrap_or_else(|_elapsed| Err(HarnessFailure("it did not take the turn in time".into())))
+        .unwrap_or_else(|_elapsed| Err(HarnessFailure::new("it did not take the turn in time")))
 }
 
 /// Stands where a connection could not be opened.
@@ -232,11 +232,11 @@ impl Unconnected {
 #[async_trait]
 impl HarnessConnection for Unconnected {
     async fn send(&mut self, _: HostFrame) -> Result<(), HarnessFailure> {
-        Err(HarnessFailure("it is not connected".into()))
+        Err(HarnessFailure::new("it is not connected"))
     }
 
     async fn next(&mut self) -> Result<Option<Event>, HarnessFailure> {
-        Err(HarnessFailure("it is not connected".into()))
+        Err(HarnessFailure::new("it is not connected"))
     }
 }
 

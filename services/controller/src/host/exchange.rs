@@ -30,7 +30,7 @@ use super::limits::LimitedConnection;
 use crate::agents::UnusableGraph;
 use crate::invocation::{self, FinishedStream, Parameters, Results};
 use crate::ports::HostFrame;
-use crate::turn::{Asked, Divergence, Input, Interruption, TurnFailure};
+use crate::turn::{Divergence, Input, Interruption, TurnFailure};
 use inputs::{Inputs, drop_input};
 use outputs::Outputs;
 use recall::Recall;
@@ -416,7 +416,7 @@ async fn write(
         Batch::Recorded(items) => {
             for (stream, item) in items {
                 if !recall.agrees(stream, &item).await? {
-                    return Err(Broken::Failed(TurnFailure::Diverged(Divergence::Content(Asked::Item))));
+                    return Err(Broken::Failed(TurnFailure::Diverged(Divergence::Stream(stream))));
                 }
             }
         }

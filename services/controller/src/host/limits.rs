@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use wire::{Event, EventKind};
 
 use crate::ports::{HarnessConnection, HarnessFailure, HostFrame};
-use crate::turn::{Excess, Input};
+use crate::turn::{Excess, Input, TurnFailure};
 
 /// Bounds on a harness in one run of a turn. A turn whose harness exceeds one fails; it stays recoverable, and a recovery
 /// has the same bounds.
@@ -82,7 +82,10 @@ impl LimitedConnection {
 
 impl From<HarnessFailure> for Input {
     fn from(failure: HarnessFailure) -> Self {
-        Self::HarnessFailed(failure.0)
+        match failure.is_lasting() {
+            true => Self::Failed(TurnFailure::HarnessUnusable(failure.to_string())),
+            false => Self::HarnessFailed(failure.to_string()),
+        }
     }
 }
 

@@ -138,6 +138,8 @@ impl Host {
         };
         let turn = Turn::recover(recorded.execution, recorded.recording, admitted.resumability);
         let runtime = &*route.harness.runtime;
+        // An invocation is run again and again while its harness cannot be had.
+        let turn = turn.after_error(exchange.is_some() && recorded.failed);
         let (channel, appended) = (admitted.channel, Vec::new());
         let ready = ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, writer, exchange, appended };
         self.run_turn(ready, updates).await

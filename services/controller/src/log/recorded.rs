@@ -36,6 +36,8 @@ pub struct RecordedTurn {
     pub config: Vec<u8>,
     /// As recorded.
     pub resume_from_seq: i64,
+    /// Whether its last record is an ERROR.
+    pub failed: bool,
     /// What the turn did, for [`Turn::recover`](crate::turn::Turn::recover) and
     /// [`Turn::replay`](crate::turn::Turn::replay).
     pub recording: Recording,
@@ -66,6 +68,7 @@ impl TurnSpan {
             inputs: Vec::new(),
             config: Vec::new(),
             resume_from_seq: 0,
+            failed: false,
             recording: Recording::new(self.is_legacy()),
         };
         let mut seq = first;
@@ -109,6 +112,7 @@ impl TurnSpan {
 
 impl RecordedTurn {
     fn push(&mut self, seq: Seq, event: &Event) -> Result<(), LogError> {
+        self.failed = event.kind() == EventKind::EventError;
         match (event.kind(), &event.body) {
             (EventKind::EventInput, Some(event::Body::Message(message))) => self.inputs.push(message.clone()),
             (EventKind::EventExecutionStart, Some(event::Body::ExecutionStart(start))) => {

@@ -31,6 +31,8 @@ pub(crate) enum Said {
     Failed,
     /// The stream breaks.
     Breaks,
+    /// Something that cannot be read.
+    Garbage,
     /// The stream is closed without a word.
     Closes,
 }
@@ -119,7 +121,7 @@ impl HarnessChannel for Agents {
     }
 
     async fn connect(self: Box<Self>, turn: TurnStart) -> Result<Box<dyn HarnessConnection>, HarnessFailure> {
-        let invocation = turn.invocation.ok_or_else(|| HarnessFailure("nothing is invoked".into()))?;
+        let invocation = turn.invocation.ok_or_else(|| HarnessFailure::new("nothing is invoked"))?;
         let mut state = self.state();
         let script = (state.script)(&invocation);
         state.invoked.push(invocation);
@@ -171,7 +173,8 @@ impl HarnessConnection for Connection {
             Said::Event(kind, body) => (kind, body),
             Said::Completed => (EventKind::EventEnd, end(HarnessEnd::COMPLETED)),
             Said::Failed => (EventKind::EventEnd, end("FAILED")),
-            Said::Breaks => return Err(HarnessFailure("it broke".into())),
+            Said::Garbage => return Err(HarnessFailure::lasting("it cannot be read")),
+            Said::Breaks => return Err(HarnessFailure::new("it broke")),
             Said::Closes => return Ok(None),
         };
         Ok(Some(Event::new(kind, body).of_execution(self.execution.as_str())))

@@ -267,7 +267,7 @@ impl HarnessConnection for Connection {
                 }
                 runtime.script().live.insert(session.clone(), (turn, memory + 1));
             }
-            None if runtime.script().breaks => return Err(HarnessFailure("it broke".into())),
+            None if runtime.script().breaks => return Err(HarnessFailure::new("it broke")),
             _ => {}
         }
         Ok(next)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use journal::invocations::StreamId;
 use stream_session::Refusal;
 use thiserror::Error;
 
@@ -21,6 +22,9 @@ pub enum TurnFailure {
     /// The harness broke its stream, reported an error or could not be connected.
     #[error("harness failed: {0}")]
     Harness(String),
+    /// The same, and it would do that again whenever this turn is run.
+    #[error("harness failed: {0}")]
+    HarnessUnusable(String),
     /// The harness took more of its host than one turn may.
     #[error("harness exceeded a limit of the host: {0}")]
     Exceeded(Excess),
@@ -114,6 +118,9 @@ pub enum Divergence {
     /// The harness ended before it had asked for every recorded effect.
     #[error("the harness ended with recorded effects left over")]
     LeftOver,
+    /// A stream of an invocation does not go on as it did.
+    #[error("the harness sends something else on stream {0} than is recorded")]
+    Stream(StreamId),
 }
 
 /// What a harness can ask for or report.
@@ -133,8 +140,6 @@ pub enum Asked {
     Gate,
     /// To record what became of an invocation: the host asks for it.
     Account,
-    /// To record an item of a stream, or its end.
-    Item,
     /// To record what a method returned.
     Return,
 }
@@ -149,7 +154,6 @@ impl std::fmt::Display for Asked {
             Self::Report => "tool report",
             Self::Gate => "gated tool call",
             Self::Account => "account of an invocation",
-            Self::Item => "item of a stream",
             Self::Return => "return of a method",
         })
     }
@@ -180,7 +184,7 @@ impl TurnFailure {
     #[must_use]
     pub fn kind(&self) -> String {
         let kind = match self {
-            Self::Harness(_) => "harness failed",
+            Self::Harness(_) | Self::HarnessUnusable(_) => "harness failed",
             Self::HarnessEnded { .. } => "harness ended the turn as failed",
             Self::Model(_) => "model failed",
             Self::InvalidModelCall(_) => "model request is invalid",
@@ -198,7 +202,7 @@ impl TurnFailure {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Diverged(_) | Self::CompletionMissing | Self::ResultMissing => "diverged",
-            Self::Harness(_) | Self::HarnessEnded { .. } => "harness",
+            Self::Harness(_) | Self::HarnessUnusable(_) | Self::HarnessEnded { .. } => "harness",
             Self::Exceeded(_) => "limit",
             Self::Violation(_)
             | Self::Value(_)

@@ -61,7 +61,7 @@ impl HarnessConnection for Connection {
         self.read = Some(read);
         if self.read.as_ref().is_some_and(|read| ends_well(read.as_ref())) {
             let kept = self.states.keep(&self.ended, &self.child.state()).await;
-            kept.map_err(|error| HarnessFailure(error.to_string()))?;
+            kept.map_err(|error| HarnessFailure::new(error.to_string()))?;
         }
         Ok(self.read.take().flatten())
     }

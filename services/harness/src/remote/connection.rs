@@ -13,7 +13,7 @@ use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Code, Request, Response, Status, Streaming};
 use wire::Event;
 
 use super::channel::explain;
@@ -95,7 +95,7 @@ impl HarnessConnection for Connection {
             never = opening => never,
         };
         match sent {
-            Err(_) if is_answer => Err(HarnessFailure("the harness closed its stream before it had its answer".into())),
+            Err(_) if is_answer => Err(HarnessFailure::new("the harness closed its stream before it had its answer")),
             // What is said about streams may cross the end of the run, of which the events tell.
             _ => Ok(()),
         }
@@ -104,8 +104,26 @@ impl HarnessConnection for Connection {
     async fn next(&mut self) -> Result<Option<Event>, HarnessFailure> {
         match self.events.next().await.transpose() {
             Ok(event) => Ok(event),
-            Err(status) => Err(HarnessFailure(format!("the stream of the harness broke: {}", explain(&status)))),
+            Err(status) => Err(broken(&status)),
         }
+    }
+}
+
+/// What the end of the stream with this status comes to.
+fn broken(status: &Status) -> HarnessFailure {
+    let text = format!("the stream of the harness broke: {}", explain(status));
+    if is_violation(status) { HarnessFailure::lasting(text) } else { HarnessFailure::new(text) }
+}
+
+/// Whether the harness sent what cannot be read or is too large, or says that it cannot read what it is sent: unlike a connection
+/// that broke, and a harness that was stopped, this does not heal.
+fn is_violation(status: &Status) -> bool {
+    // Made on this side, where nothing but the text tells it from what a harness says.
+    let unreadable = ["protocol error: ", "failed to decode Protobuf message"];
+    match status.code() {
+        Code::OutOfRange | Code::InvalidArgument | Code::Unimplemented => true,
+        Code::Internal => unreadable.iter().any(|text| status.message().starts_with(text)),
+        _ => false,
     }
 }
 
@@ -114,7 +132,7 @@ impl MessageLimit {
         let size = frame.encoded_len();
         let Self(limit) = self;
         if size > limit {
-            return Err(HarnessFailure(format!(
+            return Err(HarnessFailure::lasting(format!(
                 "a message of {size} bytes to the harness exceeds the limit of {limit}"
             )));
         }

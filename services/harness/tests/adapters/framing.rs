@@ -16,6 +16,8 @@ use super::network;
 #[derive(Default)]
 pub struct Raw {
     pub describe_error: Option<Status>,
+    /// It takes no turn.
+    pub refuses: Option<Status>,
     pub events: Vec<Event>,
     pub frames: Option<mpsc::Sender<(String, ControllerFrame)>>,
 }
@@ -35,6 +37,9 @@ impl Harness for Raw {
         &self,
         request: Request<Streaming<ControllerFrame>>,
     ) -> Result<Response<Self::ConnectStream>, Status> {
+        if let Some(status) = &self.refuses {
+            return Err(status.clone());
+        }
         let request_id = request.metadata().get("x-request-id").map(|id| id.to_str().expect("ASCII").to_owned());
         let request_id = request_id.unwrap_or_default();
         let (events, stream) = mpsc::channel(1);

@@ -28,7 +28,7 @@ impl HarnessChannel for Channel {
         let turn = TurnStart { history: conversation::told(turn.history), ..turn };
         let Some(invocation) = &turn.invocation else { return self.inner.connect(turn).await };
         let inputs = conversation::messages(&invocation.method_parameters)
-            .map_err(|unreadable| HarnessFailure(format!("the messages of an invocation: {unreadable}")))?;
+            .map_err(|unreadable| HarnessFailure::lasting(format!("the messages of an invocation: {unreadable}")))?;
         let execution = turn.execution.clone();
         let connection = self.inner.connect(TurnStart { inputs, invocation: None, ..turn }).await?;
         Ok(Box::new(Connection::new(connection, execution)))

@@ -4,7 +4,7 @@ use journal::invocations::{FrameItem, Role, StreamId, StreamProgress, Terminal};
 use wire::StreamItem;
 
 use crate::invocation::{Element, FinishedStream, StreamDigest};
-use crate::turn::{Asked, Divergence, TurnFailure};
+use crate::turn::{Divergence, TurnFailure};
 
 /// See the module.
 pub(super) struct Placed {
@@ -113,7 +113,7 @@ impl Placed {
         match new {
             Some(item) if self.closed => self.next += item.count(),
             Some(_) if self.terminal.is_some() => {
-                return Err(TurnFailure::Diverged(Divergence::Exhausted(Asked::Item)));
+                return Err(TurnFailure::Diverged(Divergence::Stream(self.id)));
             }
             Some(item) => {
                 let first = self.next;
@@ -141,7 +141,7 @@ impl Placed {
         }
         let as_recorded = self.terminal.as_ref().is_none_or(|recorded| *recorded == terminal);
         if self.next < self.recorded || !as_recorded {
-            return Err(TurnFailure::Diverged(Divergence::Content(Asked::Item)));
+            return Err(TurnFailure::Diverged(Divergence::Stream(self.id)));
         }
         self.closed = true;
         Ok(self.terminal.is_none().then_some(Step::End(terminal)))

@@ -67,7 +67,12 @@ impl Host {
             let execution = invocation::execution(id);
             self.try_invocation(&Try { run, invocation, execution, call: &call, bounds: &bounds }).await
         };
-        attempted.await.unwrap_or_else(Hindrance::into)
+        attempted.await.unwrap_or_else(|hindrance| {
+            if let Hindrance::Host(HostError::Turn(TurnFailure::Diverged(divergence))) = &hindrance {
+                tracing::warn!(session = %run.session(), invocation = %id, %divergence, "invocation diverged from its record");
+            }
+            hindrance.into()
+        })
     }
 
     async fn try_invocation(&self, attempt: &Try<'_>) -> Result<Attempted, Hindrance> {

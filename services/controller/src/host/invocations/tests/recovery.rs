@@ -1,5 +1,6 @@
 //! Invocations that are interrupted, at every place.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use journal::invocations::Terminal;
@@ -63,6 +64,74 @@ async fn an_agent_that_says_something_else_the_second_time_fails_and_nothing_of_
         assert_eq!(client.outcome().await, failure(), "{name}");
         assert_eq!(client.output().await, texts(&["a", "b"]), "{name}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_divergence_is_told_in_the_log_of_the_node_without_what_was_sent() {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt().json().with_writer(move || writer.clone()).finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let agents = cut_off(3, Said::Breaks);
+    let place = Place::alone(&agents).await;
+    let client = place.start(1, "k", Kind::Strings).await;
+    client.has_output(2).await;
+    agents.follow(|_| says(speech(&["a", "surprise", "c"])));
+    assert_eq!(client.outcome().await, failure());
+    let warnings = lines.text().lines().filter(|line| line.contains("WARN")).map(str::to_owned).collect::<Vec<_>>();
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    let stream = client.outputs().await[0].progress.id.to_string();
+    for told in [client.session.as_str(), &client.id.to_string(), &stream, "diverged"] {
+        assert!(warning.contains(told), "{told} is not in {warning}");
+    }
+    assert!(!lines.text().contains("surprise"), "{}", lines.text());
+}
+
+/// What is logged.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Lines {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl std::io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_of_the_harness_is_recorded_once_and_the_next_one_again() {
+    let agents = Agents::new(|_| says([Said::Breaks]));
+    let place = Place::alone(&agents).await;
+    let client = place.start(1, "k", Kind::Strings).await;
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    assert!(agents.invoked().len() > 10, "it is tried again");
+    assert_eq!(place.kinds(&client.session).await, [EventExecutionStart, EventInput, EventError]);
+    agents.follow(|_| says([Said::Return(stream("out")), Said::Breaks]));
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    let expected = [EventExecutionStart, EventInput, EventError, EventOutput, EventError];
+    assert_eq!(place.kinds(&client.session).await, expected);
+    agents.follow(|_| says(speech(&ITEMS)));
+    assert_eq!(client.outcome().await, Outcome::Success);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_harness_that_breaks_the_protocol_is_not_tried_again() {
+    let agents = Agents::new(|_| says([Said::Return(stream("out")), Said::Garbage]));
+    let place = Place::alone(&agents).await;
+    let begun = Instant::now();
+    let client = place.start(1, "k", Kind::Strings).await;
+    assert_eq!(client.outcome().await, failure());
+    assert!(begun.elapsed() < Duration::from_secs(1) && agents.invoked().len() == 1);
+    assert_eq!(place.kinds(&client.session).await.last(), Some(&EventError));
 }
 
 #[tokio::test(start_paused = true)]
