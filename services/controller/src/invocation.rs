@@ -17,9 +17,9 @@ pub(crate) fn execution(id: InvocationId) -> ExecutionId {
     ExecutionId::new(&format!("{PREFIX}{id}"))
 }
 
-/// Whether a turn is an invocation. No caller can choose such an id.
-pub(crate) fn is_invocation(execution: &ExecutionId) -> bool {
-    execution.as_str().starts_with(PREFIX)
+/// The invocation that a turn is, if it is one. No caller can choose such an id.
+pub(crate) fn of_execution(execution: &ExecutionId) -> Option<InvocationId> {
+    execution.as_str().strip_prefix(PREFIX)?.parse().ok().map(InvocationId::new)
 }
 
 const PREFIX: &str = "inv-";

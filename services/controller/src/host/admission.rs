@@ -16,6 +16,8 @@ pub(super) struct Admitted {
     /// What it says of itself that a turn needs; what it offers is large, and its turn may be long.
     pub(super) version: String,
     pub(super) resumability: Resumability,
+    /// It takes no turns but invocations.
+    pub(super) only_invocations: bool,
     /// The compute has the memory of the session.
     remembers: bool,
 }
@@ -33,6 +35,7 @@ pub(super) async fn admit(route: &Route, standing: &Standing, bounds: &Bounds) -
     Ok(Admitted {
         channel: plain::translated(&descriptor, compute.channel),
         resumability: resumability(&descriptor),
+        only_invocations: descriptor.only_invocations,
         version: descriptor.version,
         remembers: compute.remembers,
     })

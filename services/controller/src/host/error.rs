@@ -47,6 +47,14 @@ pub enum HostError {
     /// A session whose harness lives in memory cannot be run by one that replays.
     #[error("session runs on a memory harness; harness {0:?} replays")]
     HarnessStateless(String),
+    /// The interrupted turn is an invocation whose streams the session does not have: it is a fork, or was imported.
+    #[error(
+        "the interrupted turn is an invocation whose streams are not in this session; cancel it, or begin a new turn"
+    )]
+    InvocationOfAnother,
+    /// The harness takes no turns but invocations.
+    #[error("harness {0:?} runs no turns but invocations: invoke a method of its agents instead")]
+    OnlyInvocations(String),
     /// The interrupted turn was recorded on a harness that this host does not serve.
     #[error("the interrupted turn runs on harness {0:?}, which is not served by this host")]
     RecordedHarnessNotServed(String),
@@ -269,6 +277,8 @@ impl Classified for HostError {
             | Self::HarnessIsolated { .. }
             | Self::HarnessPinned { .. }
             | Self::HarnessStateless(_)
+            | Self::InvocationOfAnother
+            | Self::OnlyInvocations(_)
             | Self::RecordedHarnessNotServed(_)
             | Self::Unplaceable(_)
             | Self::ResumabilityMismatch(_)

@@ -54,6 +54,9 @@ impl Host {
         let expected = request.expected_last_seq.map_or(Some(state.last_seq()), Seq::from_wire);
         let state = self.exec_state(state, expected, &request).await?;
         let admitted = admit(&route, &self.standing(&state).await?, &bounds).await?;
+        if admitted.only_invocations {
+            return Err(HostError::OnlyInvocations(route.name));
+        }
         let turn = NewTurn { request, chosen, call, bounds: &bounds, guard: &guard, expected, route, admitted };
         if self.new_turn(turn, &state, updates).await? == Ended::Parked {
             self.final_session(&state, updates).await?;

@@ -14,7 +14,7 @@ use super::routing::{Route, refuse_pinned, refuse_stateless, resolve_recorded, r
 use super::run::{Ended, ReadyTurn};
 use super::updates::Updates;
 use super::{CallContext, Host, HostError};
-use crate::invocation::is_invocation;
+use crate::invocation;
 use crate::log::{ResumeStep, TurnSpan};
 use crate::ports::TurnStart;
 use crate::turn::Turn;
@@ -86,9 +86,10 @@ impl Host {
             ResumeStep::Run(span) => {
                 let admitted = admit(&route, &standing, bounds).await?;
                 check_version(&plan.harness_version, &admitted.version)?;
-                if span.execution().is_some_and(is_invocation) {
-                    // Whoever drives its queue resumes it.
-                    return Err(HostError::Busy);
+                if let Some(invocation) = span.execution().and_then(invocation::of_execution) {
+                    // Whoever drives its queue resumes it. Only the session that it was accepted for has that, and its streams.
+                    let accepted = self.journal().invocation(state.uid(), invocation).await?.is_some();
+                    return Err(if accepted { HostError::Busy } else { HostError::InvocationOfAnother });
                 }
                 let run = RecordedRun { state, guard, history, span, route: &route, standing, admitted, invoked: None };
                 self.run_recorded(run, (call, bounds), updates).await.map(drop)
@@ -137,9 +138,9 @@ impl Host {
             invocation,
         };
         let turn = Turn::recover(recorded.execution, recorded.recording, admitted.resumability);
-        let runtime = &*route.harness.runtime;
         // An invocation is run again and again while its harness cannot be had.
         let turn = turn.after_error(exchange.is_some() && recorded.failed);
+        let runtime = &*route.harness.runtime;
         let (channel, appended) = (admitted.channel, Vec::new());
         let ready = ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, writer, exchange, appended };
         self.run_turn(ready, updates).await

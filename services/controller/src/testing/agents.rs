@@ -46,13 +46,14 @@ pub(crate) struct Agents {
 struct State {
     script: Arc<dyn Fn(&Invocation) -> Script + Send + Sync>,
     reachable: bool,
+    only_invocations: bool,
     /// What was invoked.
     invoked: Vec<Invocation>,
 }
 
 impl Agents {
     pub(crate) fn new(script: impl Fn(&Invocation) -> Script + Send + Sync + 'static) -> Self {
-        let state = State { script: Arc::new(script), reachable: true, invoked: Vec::new() };
+        let state = State { script: Arc::new(script), reachable: true, only_invocations: false, invoked: Vec::new() };
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
@@ -63,6 +64,11 @@ impl Agents {
 
     pub(crate) fn set_reachable(&self, reachable: bool) {
         self.state().reachable = reachable;
+    }
+
+    /// From now on it says that it takes no plain turns. It never does.
+    pub(crate) fn say_invocations_alone(&self) {
+        self.state().only_invocations = true;
     }
 
     /// The idempotency keys of what was invoked, in order, each run counted.
@@ -116,8 +122,9 @@ impl HarnessChannel for Agents {
             Capabilities { resumability: Resumability::StatelessReplay.into(), ..Capabilities::default() };
         let agent_types = vec![wire::AgentType { name: "agent".into(), ..wire::AgentType::default() }];
         let (id, version) = ("agents".to_owned(), "1".to_owned());
-        let capabilities = Some(capabilities);
-        Ok(HarnessDescriptor { id, version, capabilities, agent_types, ..HarnessDescriptor::default() })
+        let (capabilities, only_invocations) = (Some(capabilities), self.state().only_invocations);
+        let rest = HarnessDescriptor::default();
+        Ok(HarnessDescriptor { id, version, capabilities, agent_types, only_invocations, ..rest })
     }
 
     async fn connect(self: Box<Self>, turn: TurnStart) -> Result<Box<dyn HarnessConnection>, HarnessFailure> {

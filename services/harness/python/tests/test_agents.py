@@ -37,7 +37,9 @@ CREDIT = 1 << 20
 
 def test_agents_are_offered_with_their_schemas() -> None:
     method = Method("m", lambda: None, {"a": schema.u8}, schema.string, "counts")
-    [agent] = Agents("h", "1", [Agent("a", [method], {"b": schema.boolean})]).describe().agent_types
+    described = Agents("h", "1", [Agent("a", [method], {"b": schema.boolean})]).describe()
+    assert described.only_invocations
+    [agent] = described.agent_types
     assert agent.name == "a"
     assert json.loads(agent.constructor_schema) == {"root": schema.record(b=schema.boolean)}
     assert json.loads(agent.methods[0].parameters_schema) == {"root": schema.record(a=schema.u8)}

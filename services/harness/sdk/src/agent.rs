@@ -84,6 +84,7 @@ impl Harness for Agents {
             version: self.version.clone(),
             capabilities: Some(Capabilities { resumability, ..Capabilities::default() }),
             agent_types: self.types(),
+            only_invocations: true,
             ..HarnessDescriptor::default()
         }
     }

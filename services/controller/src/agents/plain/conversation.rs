@@ -10,7 +10,7 @@ use wire::{Event, EventKind, History, Message};
 
 use super::PARAMETERS;
 use crate::agents::read::{UnusableGraph, graph};
-use crate::invocation::is_invocation;
+use crate::invocation;
 
 /// Member of the record of an invocation that holds its parameters.
 const METHOD_PARAMETERS: &str = "methodParameters";
@@ -44,7 +44,7 @@ fn is_account(event: &Event) -> bool {
     let is_data = |part: &wire::Part| matches!(part.part, Some(Part::Data(_) | Part::File(_)));
     !message.parts.is_empty()
         && message.parts.iter().all(is_data)
-        && is_invocation(&ExecutionId::new(&event.execution_id))
+        && invocation::of_execution(&ExecutionId::new(&event.execution_id)).is_some()
 }
 
 /// What the client said, if this is the record of it.

@@ -102,6 +102,7 @@ class Agents(Harness):
             version=self._version,
             capabilities=Capabilities(resumability=RESUMABILITY_STATELESS_REPLAY),
             agent_types=[agent.describe() for agent in self._agents],
+            only_invocations=True,
         )
 
     async def run(self, turn: Turn, sink: Sink) -> None:

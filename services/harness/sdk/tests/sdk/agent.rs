@@ -11,7 +11,9 @@ use super::invoking::{agents, descriptor, invoke, invoke_on, number, record, str
 #[test]
 fn agents_are_offered_with_their_schemas() {
     let greet = Method::new("m", fields([("name", schema::string())]), async |_| Ok("hi")).returns(schema::string());
-    let HarnessDescriptor { id, version, agent_types, .. } = descriptor(greet.described("greets"));
+    let described = descriptor(greet.described("greets"));
+    let HarnessDescriptor { id, version, agent_types, only_invocations, .. } = described;
+    assert!(only_invocations, "it fails every other turn");
     let [agent] = agent_types.as_slice() else { panic!("{agent_types:?}") };
     assert_eq!((id.as_str(), version.as_str(), agent.name.as_str()), ("h", "1", "tested"));
     assert_eq!(agent.constructor_schema, r#"{"root":{"kind":"record","value":{"fields":[]}}}"#);

@@ -5,12 +5,13 @@ use std::time::Duration;
 use futures::TryStreamExt;
 use wire::EventKind::{EventApprovalRequest, EventApprovalResult, EventToolCall};
 use wire::event::Body;
-use wire::{ApproveRequest, ExecRequest, Message};
+use wire::{ApproveRequest, CancelRequest, ExecRequest, ForkRequest, Message, ResumeRequest, Session};
 
 use super::*;
 use crate::testing::agents::{Said, ended, item, says, stream, string};
 use crate::testing::events::gated;
 use crate::testing::host::call;
+use crate::{Classified, ErrorClass, HostError};
 
 #[tokio::test(start_paused = true)]
 async fn an_invocation_that_needs_an_approval_waits_for_it_and_goes_on() {
@@ -54,13 +55,68 @@ async fn an_invocation_that_was_interrupted_and_superseded_by_another_turn_has_f
     let client = place.start(1, "k", Kind::Strings).await;
     client.has_output(0).await;
     tokio::time::sleep(Duration::from_secs(20)).await;
-    let request = ExecRequest {
-        session: client.session.to_string(),
-        inputs: vec![Message::text("user", "hello")],
-        ..ExecRequest::default()
-    };
     // The scripted harness takes no plain turns, but this one begins.
-    let updates = place.host.exec(request, call(None));
-    updates.try_for_each(async |_| Ok(())).await.unwrap_err();
+    exec(&place, &client.session).await.unwrap_err();
     assert_eq!(client.outcome().await, failure());
+}
+
+async fn exec(place: &Place, session: &SessionUid) -> Result<(), HostError> {
+    let inputs = vec![Message::text("user", "hello")];
+    let request = ExecRequest { session: session.to_string(), inputs, ..ExecRequest::default() };
+    place.host.exec(request, call(None)).try_for_each(async |_| Ok(())).await
+}
+
+async fn resume(place: &Place, session: &SessionUid) -> Result<Session, HostError> {
+    place.host.resume(ResumeRequest { session: session.to_string(), ..ResumeRequest::default() }, call(None)).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_harness_that_says_that_it_takes_invocations_alone_is_asked_for_nothing_else() {
+    let agents = Agents::new(echo);
+    agents.say_invocations_alone();
+    let place = Place::alone(&agents).await;
+    let client = place.start(1, "k", Kind::Strings).await;
+    client.end(0).await;
+    assert_eq!(client.outcome().await, Outcome::Success);
+    let before = place.journal.session(&client.session).await.unwrap().unwrap();
+    let refused = exec(&place, &client.session).await.unwrap_err();
+    assert!(matches!(&refused, HostError::OnlyInvocations(_)), "{refused:?}");
+    assert_eq!(refused.class(), ErrorClass::FailedPrecondition);
+    let after = place.journal.session(&client.session).await.unwrap().unwrap();
+    assert_eq!((after.last_seq(), after.fence()), (before.last_seq(), before.fence()), "nothing is recorded");
+    let client = place.start(1, "next", Kind::Strings).await;
+    client.end(0).await;
+    assert_eq!(client.outcome().await, Outcome::Success);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_of_an_unfinished_invocation_does_not_go_on_with_it_and_is_of_use_all_the_same() {
+    let place = Place::alone(&Agents::new(echo)).await;
+    let client = place.start(1, "k", Kind::Strings).await;
+    client.send(0, &texts(&["a"])).await;
+    client.has_output(1).await;
+    let request = ForkRequest { session: client.session.to_string(), count: 2, ..ForkRequest::default() };
+    let children = place.host.fork(request, call(None)).await.unwrap().children;
+    let uids = children.into_iter().map(|child| SessionUid::parse(&child.metadata.unwrap().uid).unwrap());
+    let uids: Vec<_> = uids.collect();
+    let [closed, superseded] = uids.as_slice() else { panic!("two children") };
+    for child in [closed, superseded] {
+        let before = place.kinds(child).await;
+        let refused = resume(&place, child).await.unwrap_err();
+        assert!(matches!(&refused, HostError::InvocationOfAnother), "{refused:?}");
+        assert_eq!(refused.class(), ErrorClass::FailedPrecondition);
+        assert_eq!(place.kinds(child).await, before, "nothing is recorded");
+    }
+    let cancel = CancelRequest { session: closed.to_string(), ..CancelRequest::default() };
+    place.host.cancel(cancel).await.unwrap();
+    resume(&place, closed).await.unwrap();
+    exec(&place, superseded).await.unwrap_err();
+    let log = place.log(superseded).await;
+    assert!(log.last().is_some_and(|event| !event.execution_id.starts_with("inv-")), "another turn has begun");
+
+    // The invocation is where it was.
+    let refused = resume(&place, &client.session).await.unwrap_err();
+    assert!(matches!(refused, HostError::Busy), "{refused:?}");
+    client.end(1).await;
+    assert_eq!(client.outcome().await, Outcome::Success);
 }

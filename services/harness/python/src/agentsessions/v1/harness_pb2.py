@@ -26,33 +26,33 @@ from agentsessions.v1 import common_pb2 as agentsessions_dot_v1_dot_common__pb2
 from agentsessions.v1 import invocation_pb2 as agentsessions_dot_v1_dot_invocation__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x61gentsessions/v1/harness.proto\x12\x10\x61gentsessions.v1\x1a\x1d\x61gentsessions/v1/common.proto\x1a!agentsessions/v1/invocation.proto\"\x11\n\x0f\x44\x65scribeRequest\"\xd4\x01\n\x11HarnessDescriptor\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06models\x18\x02 \x03(\t\x12)\n\x05tools\x18\x03 \x03(\x0b\x32\x1a.agentsessions.v1.ToolSpec\x12\x34\n\x0c\x63\x61pabilities\x18\x04 \x01(\x0b\x32\x1e.agentsessions.v1.Capabilities\x12\x0f\n\x07version\x18\x05 \x01(\t\x12\x31\n\x0b\x61gent_types\x18\xe8\x07 \x03(\x0b\x32\x1b.agentsessions.v1.AgentType\"]\n\x08ToolSpec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12.\n\tmediation\x18\x03 \x01(\x0e\x32\x1b.agentsessions.v1.Mediation\"\x9a\x01\n\x0c\x43\x61pabilities\x12\x34\n\x0cresumability\x18\x01 \x01(\x0e\x32\x1e.agentsessions.v1.Resumability\x12\x11\n\tfork_safe\x18\x02 \x01(\x08\x12\x14\n\x0crequires_gpu\x18\x03 \x01(\x08\x12\x11\n\tstreaming\x18\x04 \x01(\x08\x12\x18\n\x10reasoning_replay\x18\x05 \x01(\x08\"\x8c\x03\n\x0f\x43ontrollerFrame\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x14\n\x0c\x65xecution_id\x18\x02 \x01(\t\x12(\n\x05start\x18\x03 \x01(\x0b\x32\x17.agentsessions.v1.StartH\x00\x12*\n\x06\x63\x61ncel\x18\x04 \x01(\x0b\x32\x18.agentsessions.v1.CancelH\x00\x12\x34\n\x08\x61pproval\x18\x05 \x01(\x0b\x32 .agentsessions.v1.ApprovalResultH\x00\x12,\n\x04tool\x18\x06 \x01(\x0b\x32\x1c.agentsessions.v1.ToolResultH\x00\x12.\n\x05model\x18\x07 \x01(\x0b\x32\x1d.agentsessions.v1.ModelResultH\x00\x12-\n\x04park\x18\x08 \x01(\x0b\x32\x1d.agentsessions.v1.ApprovalRefH\x00\x12\x30\n\x06stream\x18\xe8\x07 \x01(\x0b\x32\x1d.agentsessions.v1.StreamFrameH\x00\x42\x07\n\x05\x66rame\"\xed\x01\n\x05Start\x12\x0e\n\x06\x63onfig\x18\x01 \x01(\x0c\x12(\n\x07history\x18\x02 \x03(\x0b\x32\x17.agentsessions.v1.Event\x12)\n\x06inputs\x18\x03 \x03(\x0b\x32\x19.agentsessions.v1.Message\x12\x33\n\x08identity\x18\x04 \x01(\x0b\x32!.agentsessions.v1.IdentityContext\x12\x17\n\x0fresume_from_seq\x18\x05 \x01(\x03\x12\x31\n\ninvocation\x18\xe8\x07 \x01(\x0b\x32\x1c.agentsessions.v1.Invocation\"=\n\x0fIdentityContext\x12\x11\n\tprincipal\x18\x01 \x01(\t\x12\x17\n\x0f\x63\x61n_mint_tokens\x18\x02 \x01(\x08\"\x18\n\x06\x43\x61ncel\x12\x0e\n\x06reason\x18\x01 \x01(\t\"x\n\x0bModelResult\x12*\n\x07message\x18\x01 \x01(\x0b\x32\x19.agentsessions.v1.Message\x12&\n\x05usage\x18\x02 \x01(\x0b\x32\x17.agentsessions.v1.Usage\x12\x15\n\rmodel_call_id\x18\x03 \x01(\t*z\n\x0cResumability\x12\x1c\n\x18RESUMABILITY_UNSPECIFIED\x10\x00\x12!\n\x1dRESUMABILITY_STATELESS_REPLAY\x10\x01\x12)\n%RESUMABILITY_REQUIRES_MEMORY_SNAPSHOT\x10\x02\x32\xa8\x01\n\x07Harness\x12R\n\x08\x44\x65scribe\x12!.agentsessions.v1.DescribeRequest\x1a#.agentsessions.v1.HarnessDescriptor\x12I\n\x07\x43onnect\x12!.agentsessions.v1.ControllerFrame\x1a\x17.agentsessions.v1.Event(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x61gentsessions/v1/harness.proto\x12\x10\x61gentsessions.v1\x1a\x1d\x61gentsessions/v1/common.proto\x1a!agentsessions/v1/invocation.proto\"\x11\n\x0f\x44\x65scribeRequest\"\xef\x01\n\x11HarnessDescriptor\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06models\x18\x02 \x03(\t\x12)\n\x05tools\x18\x03 \x03(\x0b\x32\x1a.agentsessions.v1.ToolSpec\x12\x34\n\x0c\x63\x61pabilities\x18\x04 \x01(\x0b\x32\x1e.agentsessions.v1.Capabilities\x12\x0f\n\x07version\x18\x05 \x01(\t\x12\x31\n\x0b\x61gent_types\x18\xe8\x07 \x03(\x0b\x32\x1b.agentsessions.v1.AgentType\x12\x19\n\x10only_invocations\x18\xe9\x07 \x01(\x08\"]\n\x08ToolSpec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12.\n\tmediation\x18\x03 \x01(\x0e\x32\x1b.agentsessions.v1.Mediation\"\x9a\x01\n\x0c\x43\x61pabilities\x12\x34\n\x0cresumability\x18\x01 \x01(\x0e\x32\x1e.agentsessions.v1.Resumability\x12\x11\n\tfork_safe\x18\x02 \x01(\x08\x12\x14\n\x0crequires_gpu\x18\x03 \x01(\x08\x12\x11\n\tstreaming\x18\x04 \x01(\x08\x12\x18\n\x10reasoning_replay\x18\x05 \x01(\x08\"\x8c\x03\n\x0f\x43ontrollerFrame\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x14\n\x0c\x65xecution_id\x18\x02 \x01(\t\x12(\n\x05start\x18\x03 \x01(\x0b\x32\x17.agentsessions.v1.StartH\x00\x12*\n\x06\x63\x61ncel\x18\x04 \x01(\x0b\x32\x18.agentsessions.v1.CancelH\x00\x12\x34\n\x08\x61pproval\x18\x05 \x01(\x0b\x32 .agentsessions.v1.ApprovalResultH\x00\x12,\n\x04tool\x18\x06 \x01(\x0b\x32\x1c.agentsessions.v1.ToolResultH\x00\x12.\n\x05model\x18\x07 \x01(\x0b\x32\x1d.agentsessions.v1.ModelResultH\x00\x12-\n\x04park\x18\x08 \x01(\x0b\x32\x1d.agentsessions.v1.ApprovalRefH\x00\x12\x30\n\x06stream\x18\xe8\x07 \x01(\x0b\x32\x1d.agentsessions.v1.StreamFrameH\x00\x42\x07\n\x05\x66rame\"\xed\x01\n\x05Start\x12\x0e\n\x06\x63onfig\x18\x01 \x01(\x0c\x12(\n\x07history\x18\x02 \x03(\x0b\x32\x17.agentsessions.v1.Event\x12)\n\x06inputs\x18\x03 \x03(\x0b\x32\x19.agentsessions.v1.Message\x12\x33\n\x08identity\x18\x04 \x01(\x0b\x32!.agentsessions.v1.IdentityContext\x12\x17\n\x0fresume_from_seq\x18\x05 \x01(\x03\x12\x31\n\ninvocation\x18\xe8\x07 \x01(\x0b\x32\x1c.agentsessions.v1.Invocation\"=\n\x0fIdentityContext\x12\x11\n\tprincipal\x18\x01 \x01(\t\x12\x17\n\x0f\x63\x61n_mint_tokens\x18\x02 \x01(\x08\"\x18\n\x06\x43\x61ncel\x12\x0e\n\x06reason\x18\x01 \x01(\t\"x\n\x0bModelResult\x12*\n\x07message\x18\x01 \x01(\x0b\x32\x19.agentsessions.v1.Message\x12&\n\x05usage\x18\x02 \x01(\x0b\x32\x17.agentsessions.v1.Usage\x12\x15\n\rmodel_call_id\x18\x03 \x01(\t*z\n\x0cResumability\x12\x1c\n\x18RESUMABILITY_UNSPECIFIED\x10\x00\x12!\n\x1dRESUMABILITY_STATELESS_REPLAY\x10\x01\x12)\n%RESUMABILITY_REQUIRES_MEMORY_SNAPSHOT\x10\x02\x32\xa8\x01\n\x07Harness\x12R\n\x08\x44\x65scribe\x12!.agentsessions.v1.DescribeRequest\x1a#.agentsessions.v1.HarnessDescriptor\x12I\n\x07\x43onnect\x12!.agentsessions.v1.ControllerFrame\x1a\x17.agentsessions.v1.Event(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'agentsessions.v1.harness_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_RESUMABILITY']._serialized_start=1454
-  _globals['_RESUMABILITY']._serialized_end=1576
+  _globals['_RESUMABILITY']._serialized_start=1481
+  _globals['_RESUMABILITY']._serialized_end=1603
   _globals['_DESCRIBEREQUEST']._serialized_start=118
   _globals['_DESCRIBEREQUEST']._serialized_end=135
   _globals['_HARNESSDESCRIPTOR']._serialized_start=138
-  _globals['_HARNESSDESCRIPTOR']._serialized_end=350
-  _globals['_TOOLSPEC']._serialized_start=352
-  _globals['_TOOLSPEC']._serialized_end=445
-  _globals['_CAPABILITIES']._serialized_start=448
-  _globals['_CAPABILITIES']._serialized_end=602
-  _globals['_CONTROLLERFRAME']._serialized_start=605
-  _globals['_CONTROLLERFRAME']._serialized_end=1001
-  _globals['_START']._serialized_start=1004
-  _globals['_START']._serialized_end=1241
-  _globals['_IDENTITYCONTEXT']._serialized_start=1243
-  _globals['_IDENTITYCONTEXT']._serialized_end=1304
-  _globals['_CANCEL']._serialized_start=1306
-  _globals['_CANCEL']._serialized_end=1330
-  _globals['_MODELRESULT']._serialized_start=1332
-  _globals['_MODELRESULT']._serialized_end=1452
-  _globals['_HARNESS']._serialized_start=1579
-  _globals['_HARNESS']._serialized_end=1747
+  _globals['_HARNESSDESCRIPTOR']._serialized_end=377
+  _globals['_TOOLSPEC']._serialized_start=379
+  _globals['_TOOLSPEC']._serialized_end=472
+  _globals['_CAPABILITIES']._serialized_start=475
+  _globals['_CAPABILITIES']._serialized_end=629
+  _globals['_CONTROLLERFRAME']._serialized_start=632
+  _globals['_CONTROLLERFRAME']._serialized_end=1028
+  _globals['_START']._serialized_start=1031
+  _globals['_START']._serialized_end=1268
+  _globals['_IDENTITYCONTEXT']._serialized_start=1270
+  _globals['_IDENTITYCONTEXT']._serialized_end=1331
+  _globals['_CANCEL']._serialized_start=1333
+  _globals['_CANCEL']._serialized_end=1357
+  _globals['_MODELRESULT']._serialized_start=1359
+  _globals['_MODELRESULT']._serialized_end=1479
+  _globals['_HARNESS']._serialized_start=1606
+  _globals['_HARNESS']._serialized_end=1774
 # @@protoc_insertion_point(module_scope)

@@ -23,20 +23,22 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class HarnessDescriptor(_message.Message):
-    __slots__ = ("id", "models", "tools", "capabilities", "version", "agent_types")
+    __slots__ = ("id", "models", "tools", "capabilities", "version", "agent_types", "only_invocations")
     ID_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
     TOOLS_FIELD_NUMBER: _ClassVar[int]
     CAPABILITIES_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     AGENT_TYPES_FIELD_NUMBER: _ClassVar[int]
+    ONLY_INVOCATIONS_FIELD_NUMBER: _ClassVar[int]
     id: str
     models: _containers.RepeatedScalarFieldContainer[str]
     tools: _containers.RepeatedCompositeFieldContainer[ToolSpec]
     capabilities: Capabilities
     version: str
     agent_types: _containers.RepeatedCompositeFieldContainer[_invocation_pb2.AgentType]
-    def __init__(self, id: _Optional[str] = ..., models: _Optional[_Iterable[str]] = ..., tools: _Optional[_Iterable[_Union[ToolSpec, _Mapping]]] = ..., capabilities: _Optional[_Union[Capabilities, _Mapping]] = ..., version: _Optional[str] = ..., agent_types: _Optional[_Iterable[_Union[_invocation_pb2.AgentType, _Mapping]]] = ...) -> None: ...
+    only_invocations: bool
+    def __init__(self, id: _Optional[str] = ..., models: _Optional[_Iterable[str]] = ..., tools: _Optional[_Iterable[_Union[ToolSpec, _Mapping]]] = ..., capabilities: _Optional[_Union[Capabilities, _Mapping]] = ..., version: _Optional[str] = ..., agent_types: _Optional[_Iterable[_Union[_invocation_pb2.AgentType, _Mapping]]] = ..., only_invocations: bool = ...) -> None: ...
 
 class ToolSpec(_message.Message):
     __slots__ = ("name", "description", "mediation")
