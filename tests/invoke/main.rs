@@ -24,7 +24,8 @@ impl World {
     }
 
     async fn node(&self) -> NodeProcess {
-        NodeBuilder::new(self.directory.path()).harness("agents", self.agents.address()).streaming().start().await
+        let node = NodeBuilder::new(self.directory.path()).harness("agents", self.agents.address());
+        node.streaming().watched().start().await
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -60,7 +61,12 @@ impl World {
 }
 
 async fn ended(mut command: Command) -> (String, String, Option<i32>) {
-    let ended = tokio::task::spawn_blocking(move || command.output().unwrap());
+    output(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()).await
+}
+
+/// What a command that runs already has printed, complained of, and its exit code.
+async fn output(child: Child) -> (String, String, Option<i32>) {
+    let ended = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap());
     let Output { status, stdout, stderr } = tokio::time::timeout(BOUND, ended).await.unwrap().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (text(stdout), text(stderr), status.code())
@@ -133,6 +139,30 @@ async fn r5_failures_have_their_exit_code_and_what_came_before_them_is_printed()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_command_whose_turn_has_not_come_says_so_while_it_waits() {
+    let world = World::new().await;
+    let node = world.node().await;
+    let mut source = world.pipe("source");
+    source.write_all(b"one\n").unwrap();
+    let first = world.invoke(&[&node], &["lines", "count", "text=@source"]).stdout(Stdio::piped()).spawn().unwrap();
+    let watcher = node.watcher();
+    watcher.until(|scrape| scrape.value("agentsessions_invocations_running") == Some(1.0)).await;
+    let mut second = world.invoke(&[&node], &["lines", "count", "text=-"]);
+    let complaints = File::create(world.path("complaints")).unwrap();
+    let second = second.stdout(Stdio::piped()).stderr(complaints).spawn().unwrap();
+    watcher.until(|scrape| scrape.value("agentsessions_invocations_queued") == Some(1.0)).await;
+    let complained = || fs::read_to_string(world.path("complaints")).unwrap();
+    until("the second says that it waits", || complained().contains("run one after the other")).await;
+    drop(source);
+    for (child, printed) in [(first, "{\"lines\":1,\"bytes\":4}\n"), (second, "{\"lines\":0,\"bytes\":0}\n")] {
+        let (stdout, stderr, code) = output(child).await;
+        assert_eq!((stdout.as_str(), code), (printed, Some(0)), "{stderr}");
+    }
+    assert_eq!(complained().lines().count(), 1, "{}", complained());
+    watcher.until(|scrape| scrape.value("agentsessions_invocations_queued") == Some(0.0)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_was_killed_goes_on_at_another_node() {
     let world = World::new().await;
     let (one, other) = (world.node().await, world.node().await);
@@ -175,9 +205,8 @@ async fn a_command_outlives_the_node_that_it_talks_to() {
     }
     until("all of it is back", || world.length("out") == bytes.len() as u64).await;
     drop(source);
-    let output = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let (_, stderr, code) = output(child).await;
+    assert_eq!(code, Some(0), "{stderr}");
     assert!(stderr.contains("trying again") && stderr.contains("going on at"), "{stderr}");
     assert!(fs::read(world.path("out")).unwrap() == bytes);
 }

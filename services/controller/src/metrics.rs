@@ -1,6 +1,7 @@
 //! What operators see of turns and of what they ask of the outside. Recorded by the host: the turn engine does no I/O.
 
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use env::{Counters, Durations, begin_at_zero, durations, observe};
 use prometheus_client::metrics::counter::Counter;
@@ -27,6 +28,7 @@ pub(crate) struct Metrics {
     pub(crate) registry_refresh_failures: Counter,
     invocations: Counters<1>,
     invocations_running: Gauge,
+    invocations_queued: Gauge,
     takeovers: Counter,
 }
 
@@ -48,8 +50,10 @@ pub(crate) struct LiveTurn {
     begun: Instant,
 }
 
-/// An invocation that this node runs.
-pub(crate) struct RunningInvocation(());
+/// An invocation that this node runs, and what waits behind it.
+pub(crate) struct RunningInvocation {
+    queued: AtomicI64,
+}
 
 /// Calls out of turns.
 pub(crate) struct Effects {
@@ -95,6 +99,11 @@ pub fn register(registry: &mut Registry) {
         metrics.invocations_running.clone(),
     );
     registry.register(
+        "invocations_queued",
+        "Invocations that wait behind those that this node runs; at most 1000 are counted for each of these",
+        metrics.invocations_queued.clone(),
+    );
+    registry.register(
         "instance_takeovers",
         "Instances with invocations in their queues that this node took over from dead ones",
         metrics.takeovers.clone(),
@@ -114,6 +123,7 @@ impl Metrics {
             registry_refresh_failures: Counter::default(),
             invocations: Counters::default(),
             invocations_running: Gauge::default(),
+            invocations_queued: Gauge::default(),
             takeovers: Counter::default(),
         };
         let lost = [LostWriter::Conflict, LostWriter::Fenced, LostWriter::Unknown].map(TurnOutcome::Lost);
@@ -140,7 +150,7 @@ impl Metrics {
     /// Notes that an invocation runs.
     pub(crate) fn invocation_begins(&self) -> RunningInvocation {
         self.invocations_running.inc();
-        RunningInvocation(())
+        RunningInvocation { queued: AtomicI64::new(0) }
     }
 
     /// Counts instances that were taken over from a dead node.
@@ -180,8 +190,17 @@ impl Drop for LiveTurn {
 }
 
 impl RunningInvocation {
+    /// Most invocations of a queue that are looked at.
+    pub(crate) const COUNTED: usize = 1_001;
+
+    /// Notes how many invocations are in the queue of which it is the first.
+    pub(crate) fn leads(&self, queue: usize) {
+        let queued = i64::try_from(queue.saturating_sub(1)).unwrap_or(i64::MAX);
+        METRICS.invocations_queued.inc_by(queued - self.queued.swap(queued, Ordering::Relaxed));
+    }
+
     /// Counts it as over.
-    pub(crate) fn finished(self, success: bool) {
+    pub(crate) fn finished(&self, success: bool) {
         let outcome = if success { "success" } else { "failure" };
         METRICS.invocations.get_or_create(&[("outcome", outcome)]).inc();
     }
@@ -190,6 +209,7 @@ impl RunningInvocation {
 impl Drop for RunningInvocation {
     fn drop(&mut self) {
         METRICS.invocations_running.dec();
+        self.leads(1);
     }
 }
 

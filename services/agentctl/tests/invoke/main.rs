@@ -79,14 +79,16 @@ fn described(element: &str) -> AgentType {
 }
 
 /// What a command printed, complained of, and its exit code.
-fn ended(output: &Output) -> (String, String, Option<i32>) {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (text(&output.stdout), text(&output.stderr), output.status.code())
+async fn run(mut command: Command) -> (String, String, Option<i32>) {
+    output(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()).await
 }
 
-async fn run(mut command: Command) -> (String, String, Option<i32>) {
-    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
-    ended(&tokio::time::timeout(BOUND, output).await.unwrap().unwrap())
+/// The same of a command that runs already.
+async fn output(child: Child) -> (String, String, Option<i32>) {
+    let output = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap());
+    let Output { status, stdout, stderr } = tokio::time::timeout(BOUND, output).await.unwrap().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (text(stdout), text(stderr), status.code())
 }
 
 async fn wait(mut child: Child) -> Option<i32> {

@@ -83,7 +83,6 @@ async fn a_takeover_ends_the_command_that_had_the_session() {
     assert_eq!(refused.2, Some(1));
     let (_, stderr, code) = run(world.invoke(&["items=-", "--takeover", "session"])).await;
     assert_eq!(code, Some(0), "{stderr}");
-    let output = tokio::task::spawn_blocking(move || first.wait_with_output().unwrap()).await.unwrap();
-    let (_, stderr, code) = ended(&output);
+    let (_, stderr, code) = output(first).await;
     assert!(code == Some(1) && stderr.contains("taken the session over"), "{stderr}");
 }

@@ -12,6 +12,7 @@ mod recall;
 mod writes;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::{Follower, News};
@@ -29,6 +30,7 @@ use wire::{EventKind, HarnessEnd, StreamFrame, StreamItem};
 use super::limits::LimitedConnection;
 use crate::agents::UnusableGraph;
 use crate::invocation::{self, FinishedStream, Parameters, Results};
+use crate::metrics::RunningInvocation;
 use crate::ports::HostFrame;
 use crate::turn::{Divergence, Input, Interruption, TurnFailure};
 use inputs::{Inputs, drop_input};
@@ -66,6 +68,7 @@ pub(super) struct Exchange {
     next_poll: Instant,
     /// When something last came from the harness or went to it.
     last_contact: Instant,
+    running: Arc<RunningInvocation>,
 }
 
 /// Something for the turn.
@@ -124,6 +127,7 @@ impl Exchange {
         invocation: &Invocation,
         streams: Vec<StreamState>,
         news: Follower,
+        running: Arc<RunningInvocation>,
     ) -> Result<(Box<Self>, String), Unusable> {
         let (session, id, start) = (run.session(), invocation.id, &invocation.start);
         let parameters = Parameters::new(&start.parameters_schema, id)?;
@@ -149,6 +153,7 @@ impl Exchange {
             stirred: true,
             next_poll: Instant::now() + POLL,
             last_contact: Instant::now(),
+            running,
         });
         inputs.into_iter().try_for_each(|state| exchange.inputs.learn(state))?;
         Ok((exchange, told))
@@ -307,7 +312,8 @@ impl Exchange {
         } else if std::mem::take(&mut self.stale) {
             let polled = self.next_poll <= Instant::now();
             self.next_poll = Instant::now() + POLL;
-            self.reading = Some(look(journal, run, invocation, polled.then_some(fence)).boxed());
+            let polled = polled.then(|| (fence, Arc::clone(&self.running)));
+            self.reading = Some(look(journal, run, invocation, polled).boxed());
         } else if let Some((stream, from)) = self.inputs.hungry() {
             let frames = async move {
                 let frames = journal.frames(run.session(), invocation, stream, from, PIECE).await?;
@@ -426,13 +432,20 @@ async fn write(
 
 /// Looks at all streams; if the turn's fence is given, also whether this node still drives the instance, and the turn was
 /// not ended by another node: one that waits for its client would not learn of it otherwise.
-async fn look(journal: Journal, run: Run, invocation: InvocationId, fence: Option<Fence>) -> Result<Read, Broken> {
-    if let Some(fence) = fence {
+async fn look(
+    journal: Journal,
+    run: Run,
+    invocation: InvocationId,
+    polled: Option<(Fence, Arc<RunningInvocation>)>,
+) -> Result<Read, Broken> {
+    if let Some((fence, running)) = polled {
         let session = journal.session(run.session()).await?;
         let is_held = session.is_some_and(|session| session.fence() == fence);
-        if !is_held || journal.next_invocation(&run).await? != Some(invocation) {
+        let queue = journal.queue(&run, RunningInvocation::COUNTED).await?;
+        if !is_held || queue.first() != Some(&invocation) {
             return Err(Broken::Lost);
         }
+        running.leads(queue.len());
     }
     Ok(Read::Standing(standing_of(&journal, &run, invocation).await?))
 }

@@ -1,7 +1,7 @@
 //! Who drives the queue of an instance.
 
 use futures::FutureExt;
-use store::{Isolation, RangeRead, TransactError, Transaction};
+use store::{Isolation, KeyValue, RangeRead, TransactError, Transaction};
 
 use super::{InvocationId, RunError};
 use crate::error::refuse;
@@ -120,7 +120,15 @@ impl Journal {
     /// # Errors
     /// [`RunError`].
     pub async fn next_invocation(&self, run: &Run) -> Result<Option<InvocationId>, RunError> {
-        let next = self
+        Ok(self.queue(run, 1).await?.into_iter().next())
+    }
+
+    /// The first invocations of the queue, at most so many. It costs as much as the first one alone.
+    ///
+    /// # Errors
+    /// [`RunError`].
+    pub async fn queue(&self, run: &Run, most: usize) -> Result<Vec<InvocationId>, RunError> {
+        let queue = self
             .store
             .transact::<_, RunError, _>(|transaction, _| {
                 let run = run.clone();
@@ -128,12 +136,12 @@ impl Journal {
                     if !is_running(transaction, &run).await? {
                         return Err(refuse(RunError::Lost));
                     }
-                    first_of_queue(transaction, &SessionKeys::new(&run.session)).await
+                    read_queue(transaction, &SessionKeys::new(&run.session), most).await
                 }
                 .boxed()
             })
             .await?;
-        Ok(next)
+        Ok(queue)
     }
 }
 
@@ -199,8 +207,18 @@ async fn first_of_queue<E: From<Corrupt>>(
     transaction: &mut Transaction,
     keys: &SessionKeys,
 ) -> Result<Option<InvocationId>, TransactError<E>> {
-    let page = transaction.get_range(&RangeRead::forward(keys.queue()).limit(1), Isolation::Serializable).await?;
-    let Some(first) = page.rows.first() else { return Ok(None) };
-    let row: QueuedRow = rows::decode(CORRUPT.what, &first.value).map_err(refuse)?;
-    decode_uuid(CORRUPT.what, &row.invocation).map(|id| Some(InvocationId::new(id))).map_err(refuse)
+    Ok(read_queue(transaction, keys, 1).await?.into_iter().next())
+}
+
+async fn read_queue<E: From<Corrupt>>(
+    transaction: &mut Transaction,
+    keys: &SessionKeys,
+    most: usize,
+) -> Result<Vec<InvocationId>, TransactError<E>> {
+    let page = transaction.get_range(&RangeRead::forward(keys.queue()).limit(most), Isolation::Serializable).await?;
+    let id = |row: &KeyValue| {
+        let row: QueuedRow = rows::decode(CORRUPT.what, &row.value)?;
+        decode_uuid(CORRUPT.what, &row.invocation).map(InvocationId::new)
+    };
+    page.rows.iter().map(id).collect::<Result<_, _>>().map_err(refuse)
 }

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::future::pending;
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
@@ -15,6 +16,7 @@ use futures::stream::FuturesUnordered;
 use stream_session::server::Element;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
 use super::arguments::Source;
 use super::sink::{FileSink, Targets};
@@ -25,6 +27,9 @@ use crate::progress::Progress;
 
 /// Name of an output that is the whole result.
 const RESULT: &str = "result";
+/// How long the invocation may be silent, once it is accepted, before the user is told what it may wait for: the protocol does
+/// not tell.
+const SILENCE: Duration = Duration::from_secs(5);
 /// How long an interrupted command waits for the end of its streams.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -45,6 +50,18 @@ pub struct Conversation {
     failures: RefCell<Vec<String>>,
     /// The last connection was lost.
     lost: Cell<bool>,
+    heard: Cell<Heard>,
+}
+
+/// What was heard of the invocation.
+#[derive(Clone, Copy)]
+enum Heard {
+    /// Not even that it was accepted.
+    Nothing,
+    /// That it was accepted: at this time the user is told that there is nothing else.
+    Accepted(Instant),
+    /// Something, or there is no more to tell the user about its silence.
+    Enough,
 }
 
 type Streaming<'c> = FuturesUnordered<LocalBoxFuture<'c, anyhow::Result<()>>>;
@@ -70,6 +87,7 @@ impl Conversation {
             closed: Cell::new(false),
             failures: RefCell::default(),
             lost: Cell::new(false),
+            heard: Cell::new(Heard::Nothing),
         }
     }
 
@@ -115,10 +133,17 @@ impl Conversation {
         while goes_on || !readers.is_empty() {
             tokio::select! {
                 update = session.next(), if goes_on => match update {
-                    Some(Update::Output(stream)) => readers.push(Box::pin(self.read(stream))),
+                    Some(Update::Output(stream)) => {
+                        self.heard.set(Heard::Enough);
+                        readers.push(Box::pin(self.read(stream)));
+                    }
                     Some(update) => self.tell(update)?,
                     None => goes_on = false,
                 },
+                () = self.silence(), if goes_on => {
+                    self.heard.set(Heard::Enough);
+                    eprintln!("agentctl: accepted, and nothing has come yet; invocations of an instance run one after the other");
+                }
                 Some(fed) = feeds.next(), if goes_on => if let Err(error) = fed {
                     self.note_failure(format!("{error:#}"));
                 },
@@ -127,6 +152,14 @@ impl Conversation {
             }
         }
         Ok(false)
+    }
+
+    /// Ends when the invocation has been silent for long.
+    async fn silence(&self) {
+        match self.heard.get() {
+            Heard::Accepted(told) => sleep_until(told).await,
+            Heard::Nothing | Heard::Enough => pending().await,
+        }
     }
 
     fn tell(&self, update: Update) -> anyhow::Result<()> {
@@ -141,10 +174,17 @@ impl Conversation {
                 if self.lost.replace(false) {
                     eprintln!("agentctl: going on at {endpoint}");
                 }
+                if matches!(self.heard.get(), Heard::Nothing) {
+                    self.heard.set(Heard::Accepted(Instant::now() + SILENCE));
+                }
                 self.event("accepted", |_| {})
             }
-            Update::Returned(returned) => self.returned(returned),
+            Update::Returned(returned) => {
+                self.heard.set(Heard::Enough);
+                self.returned(returned)
+            }
             Update::InputCancelled { reason, .. } => {
+                self.heard.set(Heard::Enough);
                 if is_failure(reason) {
                     self.note_failure(format!("an input stream was cancelled: {}", reason.as_str()));
                 }

@@ -1,5 +1,7 @@
 //! One try to run an invocation: as a new turn, or by resuming the turn that it is.
 
+use std::sync::Arc;
+
 use journal::invocations::{Invocation, InvocationId, Outcome, Run, RunError, StreamState};
 use journal::{ExecutionId, SessionState};
 use tokio_util::sync::CancellationToken;
@@ -19,6 +21,7 @@ use crate::host::updates::Updates;
 use crate::host::{CallContext, Classified, Host, HostError};
 use crate::invocation;
 use crate::log::{ResumeStep, Stage};
+use crate::metrics::RunningInvocation;
 use crate::ports::TurnStart;
 use crate::turn::{Interruption, Turn, TurnFailure};
 
@@ -44,6 +47,15 @@ struct Try<'a> {
     execution: ExecutionId,
     call: &'a CallContext,
     bounds: &'a Bounds,
+    running: &'a Arc<RunningInvocation>,
+}
+
+/// The session, and the streams of the invocation, as a try finds them.
+struct Found<'a> {
+    state: &'a SessionState,
+    guard: &'a Guard,
+    log: SessionLog,
+    streams: Vec<StreamState>,
 }
 
 /// Why a try did not come to an end of its own.
@@ -55,7 +67,7 @@ enum Hindrance {
 
 impl Host {
     /// Tries to run an invocation.
-    pub(super) async fn attempt(&self, run: &Run, id: InvocationId) -> Attempted {
+    pub(super) async fn attempt(&self, run: &Run, id: InvocationId, running: &Arc<RunningInvocation>) -> Attempted {
         let call = CallContext {
             request_id: env::request_id(&self.parts.env),
             deadline: None,
@@ -65,7 +77,7 @@ impl Host {
         let attempted = async {
             let invocation = self.journal().invocation(run.session(), id).await?.ok_or(RunError::Lost)?;
             let execution = invocation::execution(id);
-            self.try_invocation(&Try { run, invocation, execution, call: &call, bounds: &bounds }).await
+            self.try_invocation(&Try { run, invocation, execution, call: &call, bounds: &bounds, running }).await
         };
         attempted.await.unwrap_or_else(|hindrance| {
             if let Hindrance::Host(HostError::Turn(TurnFailure::Diverged(divergence))) = &hindrance {
@@ -78,14 +90,17 @@ impl Host {
     async fn try_invocation(&self, attempt: &Try<'_>) -> Result<Attempted, Hindrance> {
         let (session, id) = (attempt.run.session(), attempt.invocation.id);
         // A node that has lost the instance must not take the session's fence from the one that has it.
-        if self.journal().next_invocation(attempt.run).await? != Some(id) {
+        let queue = self.journal().queue(attempt.run, RunningInvocation::COUNTED).await?;
+        if queue.first() != Some(&id) {
             return Ok(Attempted::Lost);
         }
+        attempt.running.leads(queue.len());
         let known = self.state(session).await?;
         let guard = self.take(&known).await?;
         let state = self.state(session).await?;
         let log = self.logs.load(&state).await?;
-        match log.index.stage(&attempt.execution) {
+        let stage = log.index.stage(&attempt.execution);
+        match stage {
             Stage::Ended => return Ok(Attempted::Over(Outcome::Success)),
             Stage::Canceled | Stage::Superseded => return Ok(Attempted::Over(failed())),
             Stage::Absent | Stage::Pending => {}
@@ -94,9 +109,10 @@ impl Host {
         if has_failed(&streams) {
             return Ok(Attempted::Over(failed()));
         }
-        let ended = match log.index.stage(&attempt.execution) {
-            Stage::Absent => self.begin(attempt, &state, &guard, log, streams).await?,
-            _ => self.go_on(attempt, &state, &guard, log, streams).await?,
+        let found = Found { state: &state, guard: &guard, log, streams };
+        let ended = match stage {
+            Stage::Absent => self.begin(attempt, found).await?,
+            _ => self.go_on(attempt, found).await?,
         };
         Ok(match ended {
             Ended::Completed => Attempted::Over(Outcome::Success),
@@ -105,15 +121,8 @@ impl Host {
     }
 
     /// Runs the invocation as a new turn.
-    async fn begin(
-        &self,
-        attempt: &Try<'_>,
-        state: &SessionState,
-        guard: &Guard,
-        log: SessionLog,
-        streams: Vec<StreamState>,
-    ) -> Result<Ended, Hindrance> {
-        let SessionLog { index, history, .. } = log;
+    async fn begin(&self, attempt: &Try<'_>, found: Found<'_>) -> Result<Ended, Hindrance> {
+        let Found { state, guard, log: SessionLog { index, history, .. }, streams } = found;
         index.check_start().map_err(HostError::Log)?;
         let standing = Standing::of(state.uid(), &index);
         // What the turn appends is added to the index in place, if nobody else holds it.
@@ -152,15 +161,8 @@ impl Host {
     }
 
     /// Resumes the turn that the invocation is.
-    async fn go_on(
-        &self,
-        attempt: &Try<'_>,
-        state: &SessionState,
-        guard: &Guard,
-        log: SessionLog,
-        streams: Vec<StreamState>,
-    ) -> Result<Ended, Hindrance> {
-        let SessionLog { index, history, .. } = log;
+    async fn go_on(&self, attempt: &Try<'_>, found: Found<'_>) -> Result<Ended, Hindrance> {
+        let Found { state, guard, log: SessionLog { index, history, .. }, streams } = found;
         let plan = index.plan_resume().map_err(HostError::Log)?;
         let standing = Standing::of(state.uid(), &index);
         drop(index);
@@ -188,8 +190,10 @@ impl Host {
         streams: Vec<StreamState>,
     ) -> Result<(Box<Exchange>, wire::Invocation), Unusable> {
         let news = self.follow(attempt.run.session());
-        let (exchange, parameters) = Exchange::open(self.journal(), attempt.run, &attempt.invocation, streams, news)?;
-        Ok((exchange, invocation::first_frame(&attempt.invocation, parameters)))
+        let Try { run, invocation, running, .. } = attempt;
+        let (exchange, parameters) =
+            Exchange::open(self.journal(), run, invocation, streams, news, Arc::clone(running))?;
+        Ok((exchange, invocation::first_frame(invocation, parameters)))
     }
 }
 

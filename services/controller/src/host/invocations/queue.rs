@@ -1,5 +1,6 @@
 //! Driving the queue of one instance.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use env::TaskKind;
@@ -67,11 +68,11 @@ impl Host {
 
     /// Runs an invocation to its end, however often that has to be tried.
     async fn run_invocation(&self, run: &Run, id: InvocationId, stop: &CancellationToken) -> Result<Left, RunError> {
-        let running = METRICS.invocation_begins();
+        let running = Arc::new(METRICS.invocation_begins());
         let mut patience = Patience::new();
         let outcome = loop {
             let (begun, mut news) = (Instant::now(), self.follow(run.session()));
-            let pause = match self.attempt(run, id).await {
+            let pause = match self.attempt(run, id, &running).await {
                 Attempted::Over(outcome) => break outcome,
                 Attempted::Lost => return Err(RunError::Lost),
                 Attempted::Stopped => return Ok(Left::Stopped),
