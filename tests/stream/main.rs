@@ -14,4 +14,5 @@ mod rotation;
 mod slow;
 mod tenants;
 mod torture;
+mod unread;
 mod world;

@@ -14,7 +14,12 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap(), agents: AgentServer::start().await }
+        Self::of(AgentServer::start().await)
+    }
+
+    /// A journal, and agents of the test's own.
+    pub fn of(agents: AgentServer) -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), agents }
     }
 
     /// A node without streams.
@@ -48,6 +53,12 @@ impl World {
         std::fs::write(&new, text).unwrap();
         std::fs::rename(&new, &path).unwrap();
         path
+    }
+
+    /// How large the files of the journal are.
+    pub fn journal_bytes(&self) -> u64 {
+        let files = std::fs::read_dir(self.directory.path()).unwrap();
+        files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
     }
 
     /// What the nodes have logged.

@@ -39,7 +39,8 @@ pub async fn bare(directory: &Path, batch: usize, bound: Duration) -> anyhow::Re
     let bytes = Bytes::from(vec![b'x'; batch]);
     let (begun, mut first) = (Instant::now(), 0);
     while begun.elapsed() < bound {
-        let put = InputChange::Put { first, item: FrameItem::Octets(bytes.clone()), streams: Vec::new() };
+        let (item, charge) = (FrameItem::Octets(bytes.clone()), 2 * batch as u64);
+        let put = InputChange::Put { first, item, charge, streams: Vec::new() };
         let outcomes = local.journal.put_inputs(&lease, vec![InputWrite { stream, change: put }]).await?;
         let [InputOutcome::Stored { .. }] = outcomes.as_slice() else { bail!("a batch is not stored: {outcomes:?}") };
         first += batch as u64;

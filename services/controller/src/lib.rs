@@ -5,6 +5,7 @@ mod host;
 mod invocation;
 pub mod log;
 pub mod metrics;
+mod notes;
 pub mod ports;
 mod registry;
 #[cfg(test)]
@@ -15,4 +16,5 @@ pub use agents::{Agent, AgentMethod, AgentType, Schema};
 pub use host::{
     CallContext, Classified, ErrorClass, Host, HostError, HostParts, InvalidDecision, InvalidFork, Powers, TurnLimits,
 };
+pub use notes::Notes;
 pub use registry::{InvalidSpec, Registry, RegistryError, RegistryOpenError, RegistryParts};

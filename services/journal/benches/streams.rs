@@ -53,7 +53,8 @@ impl Fixture {
     }
 
     async fn put(&mut self, batch: Bytes) {
-        let change = InputChange::Put { first: self.next, item: FrameItem::Octets(batch.clone()), streams: Vec::new() };
+        let (item, charge) = (FrameItem::Octets(batch.clone()), 2 * batch.len() as u64);
+        let change = InputChange::Put { first: self.next, item, charge, streams: Vec::new() };
         let write = InputWrite { stream: self.stream(), change };
         self.journal.put_inputs(&self.lease, vec![write]).await.expect("it is put");
         self.next += batch.len() as u64;

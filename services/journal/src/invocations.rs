@@ -38,7 +38,7 @@ pub use invocation::{
 pub use nodes::Beat;
 pub use outputs::{OutputChange, OutputWrite};
 pub use runs::Run;
-pub use stream::{Owner, Role, StreamProgress, StreamState, Terminal};
+pub use stream::{Owner, Role, StreamProgress, StreamState, Terminal, Volume};
 pub use token_key::TokenKey;
 
 pub(crate) use sweep::shut_out;

@@ -28,8 +28,8 @@ pub(crate) use kept::{Kept, Shared};
 pub(crate) use node::{BeatRow, TokenKeyRow};
 pub(crate) use session::{Segment, SessionRow};
 pub(crate) use stream::{
-    BinaryRow, DeliveredRow, FrameRow, FramesRow, ItemKind, StreamCountRow, StreamErrorRow, StreamRow, StreamStateRow,
-    TerminalKind, TerminalRow, WishRow,
+    BinaryRow, DeliveredRow, FrameRow, FramesRow, HandedRow, ItemKind, StreamCountRow, StreamErrorRow, StreamRow,
+    StreamStateRow, TerminalKind, TerminalRow, WishRow,
 };
 pub(crate) use unknown::unknown_fields;
 

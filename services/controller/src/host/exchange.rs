@@ -4,6 +4,7 @@
 //! durable, or, as far as an earlier run did that, held against what is recorded; then the harness gets the credit back. At
 //! most one write is under way; what comes meanwhile goes into the next one. Whatever else the harness says is for the turn.
 
+mod broken;
 mod inputs;
 mod outputs;
 mod pace;
@@ -19,20 +20,20 @@ use cluster::{Follower, News};
 use env::Env;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use journal::invocations::{Frame, Invocation, InvocationId, Role, Run, RunError, Standing, StreamId, StreamState};
-use journal::{Fence, Journal, JournalError};
-use stream_session::Refusal;
+use journal::invocations::{Frame, Invocation, InvocationId, Role, Run, Standing, StreamId, StreamState};
+use journal::{Fence, Journal};
 use tokio::time::Instant;
 use wire::event::Body;
 use wire::stream_frame::Frame as Told;
 use wire::{EventKind, HarnessEnd, StreamFrame, StreamItem};
 
 use super::limits::LimitedConnection;
-use crate::agents::UnusableGraph;
 use crate::invocation::{self, FinishedStream, Parameters, Results};
 use crate::metrics::RunningInvocation;
 use crate::ports::HostFrame;
-use crate::turn::{Divergence, Input, Interruption, TurnFailure};
+use crate::turn::{Divergence, Input, TurnFailure};
+pub(super) use broken::Unusable;
+use broken::Broken;
 use inputs::{Inputs, drop_input};
 use outputs::Outputs;
 use recall::Recall;
@@ -99,24 +100,6 @@ enum Read {
     Standing(Standing),
     States(Vec<StreamState>),
     Frames(StreamId, Vec<Frame>),
-}
-
-/// Why an exchange cannot go on.
-#[derive(Debug)]
-pub(super) enum Broken {
-    /// The turn fails.
-    Failed(TurnFailure),
-    /// Another node drives the instance.
-    Lost,
-}
-
-/// An invocation that is stored with schemas or values that cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Unusable {
-    #[error("schema of an invocation: {0}")]
-    Schema(#[from] UnusableGraph),
-    #[error("value of an invocation: {0}")]
-    Value(#[from] Refusal),
 }
 
 impl Exchange {
@@ -199,6 +182,7 @@ impl Exchange {
             read = finished(self.reading.as_mut()) => self.was_read(read?)?,
             news = self.news.next(), if !self.stale => self.stale = !matches!(news, Some(News::Appended { .. } | News::Delta { .. })),
             () = tokio::time::sleep_until(self.next_poll), if self.reading.is_none() => self.stale = true,
+            () = at(self.inputs.note_due()), if self.writing.is_none() => {}
             input = connection.next_until(env, silence_ends), if self.hears() => self.hear(input)?,
         }
         Ok(None)
@@ -280,6 +264,9 @@ impl Exchange {
     fn begin_write(&mut self) {
         if self.writing.is_some() {
             return;
+        }
+        for note in self.inputs.take_notes() {
+            self.outputs.writes.push(Write::Put(note), 0, None);
         }
         let Some(recall) = self.recall.take() else { return };
         match self.outputs.writes.take() {
@@ -462,6 +449,14 @@ async fn finished<T>(future: Option<&mut BoxFuture<'static, T>>) -> T {
     }
 }
 
+/// A moment; never, if there is none.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// How the harness has ended its run, if the event says that.
 fn ending(event: &wire::Event) -> Option<Ending> {
     match &event.body {
@@ -480,47 +475,4 @@ fn count(item: &StreamItem) -> u64 {
 
 fn frame(stream: String, frame: Told) -> StreamFrame {
     StreamFrame { stream, frame: Some(frame) }
-}
-
-impl From<TurnFailure> for Broken {
-    fn from(failure: TurnFailure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
-impl From<Refusal> for Broken {
-    fn from(refusal: Refusal) -> Self {
-        Self::Failed(refusal.into())
-    }
-}
-
-impl From<JournalError> for Broken {
-    fn from(error: JournalError) -> Self {
-        match error {
-            JournalError::Deleted => Self::Lost,
-            error => Self::Failed(TurnFailure::Journal(error.to_string())),
-        }
-    }
-}
-
-impl From<RunError> for Broken {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Lost | RunError::Over => Self::Lost,
-            RunError::TooManyStreams => Self::Failed(TurnFailure::Violation("it introduced too many streams")),
-            RunError::TooLarge(error) => Self::Failed(TurnFailure::Unrecordable(error.to_string())),
-            RunError::Journal(error) => error.into(),
-            // The next run finds out what is there.
-            error @ (RunError::Unknown | RunError::Fault(..)) => Self::Failed(TurnFailure::Journal(error.to_string())),
-        }
-    }
-}
-
-impl From<Broken> for Input {
-    fn from(broken: Broken) -> Self {
-        match broken {
-            Broken::Failed(failure) => Self::Failed(failure),
-            Broken::Lost => Self::Interrupted(Interruption::Dispossessed),
-        }
-    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use journal::invocations::{
     Accepted, Attempt, FrameItem, Holder, InputChange, InputOutcome, InputWrite, InvocationId, InvocationStart, Lease,
-    NewInput, NewInvocation, Outcome, Reattach, Role, StreamId, StreamState,
+    NewInput, NewInvocation, Outcome, Reattach, Role, StreamId, StreamState, Volume,
 };
 use journal::{Journal, NewOn, NewSession, SessionUid};
 use uuid::Uuid;
@@ -100,7 +100,7 @@ impl Client {
     pub(crate) async fn send(&self, first: u64, items: &[FrameItem]) {
         let mut first = first;
         for item in items {
-            let put = InputChange::Put { first, item: item.clone(), streams: Vec::new() };
+            let put = InputChange::Put { first, item: item.clone(), charge: item.size() as u64, streams: Vec::new() };
             first += item.count();
             self.change(self.input, put).await;
         }
@@ -127,6 +127,18 @@ impl Client {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         panic!("it does not end");
+    }
+
+    /// Waits until it is noted that the agent was handed so much of the input.
+    pub(crate) async fn is_handed(&self, volume: Volume) {
+        for _ in 0..20_000 {
+            let standing = self.journal.standing(&self.session, self.id).await.unwrap().unwrap();
+            if standing.streams.iter().any(|stream| stream.id == self.input && stream.handed == volume) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("it is not noted");
     }
 
     /// Waits until the first output has so many items.

@@ -21,7 +21,7 @@ use stream_session::{ErrorCode, Refusal};
 use uuid::Uuid;
 
 use super::identity::Instance;
-use super::inbox::insist;
+use super::inbox::{Queues, insist};
 use super::outputs::Outputs;
 use super::session::Attached;
 use super::tokens::SessionTokens;
@@ -187,8 +187,8 @@ impl Endpoint {
             session_token: tokens.session(&invocation.attachment),
             streams,
         };
-        let outputs = Outputs::default();
-        Ok(Admitted { acceptance, attached: Some(Attached { lease, tokens, parameters, outputs }) })
+        let (outputs, queues) = (Outputs::default(), Queues::default());
+        Ok(Admitted { acceptance, attached: Some(Attached { lease, tokens, parameters, outputs, queues }) })
     }
 
     /// Answers an attempt that was accepted before (R1): its connection comes to own the attachment that it made, if nobody
@@ -248,7 +248,7 @@ impl Endpoint {
             true => Some(Arc::new(Graph::read(&Json::parse(invocation.start.parameters_schema.as_bytes())?)?)),
             false => None,
         };
-        let mut outputs = Outputs::default();
+        let (mut outputs, mut queues) = (Outputs::default(), Queues::default());
         let mut streams = Vec::new();
         for state in &states {
             let id = state.progress.id;
@@ -256,8 +256,9 @@ impl Endpoint {
                 (Role::Input, Some(graph)) => (token::Role::Input, input(graph, state, started)?),
                 _ => (token::Role::Output, StreamWay::Output),
             };
-            if role == token::Role::Output {
-                outputs.add(id, cursors.iter().find(|cursor| cursor.stream == id).copied());
+            match role {
+                token::Role::Output => outputs.add(id, cursors.iter().find(|cursor| cursor.stream == id).copied()),
+                token::Role::Input => queues.place(&state.progress),
             }
             streams.push(Stream { id: id.as_uuid(), token: tokens.stream(id, role, state.fingerprint)?, way });
         }
@@ -267,7 +268,7 @@ impl Endpoint {
             session_token: tokens.session(&invocation.attachment),
             streams,
         };
-        let attached = lease.map(|lease| Attached { lease, tokens, parameters, outputs });
+        let attached = lease.map(|lease| Attached { lease, tokens, parameters, outputs, queues });
         Ok(Admitted { acceptance, attached })
     }
 }

@@ -1,11 +1,15 @@
 //! What a client has sent that is not yet durable (protocol.md sections 10, 13 and 18).
 
+mod queues;
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::future::Future;
 use std::time::Duration;
 
 use journal::invocations::{Comparison, FrameItem, InputChange, InputOutcome, InputWrite, Lease, LeaseError};
-use journal::invocations::{MAX_PUT_BYTES, NewInput, StreamId};
+use journal::invocations::{MAX_PUT_BYTES, NewInput, StreamId, Volume};
 use journal::{Journal, JournalError};
 use stream_session::Refusal;
 use stream_session::binary::BinaryItems;
@@ -13,9 +17,16 @@ use stream_session::graph::Graph;
 use stream_session::json;
 use stream_session::message::ClientReason;
 use stream_session::server::{InputItem, NestedInput};
+use tokio::time::Instant;
 
-/// Charges of input that is not acknowledged, above which nothing more is read (section 18).
+pub(super) use queues::Queues;
+
+/// Bytes of input that is not acknowledged, above which nothing more is read while the journal keeps up (section 18).
 const MOST_UNACKNOWLEDGED: u64 = 16 << 20;
+/// The same while something is held back: the client is heard on, because what follows may be a cancel or a ping (L6).
+const MOST_STAGED: u64 = 64 << 20;
+/// What a request takes beside its content, which may be next to nothing.
+const REQUEST_BYTES: u64 = 256;
 /// Pauses before a write is tried again that may or may not have succeeded. Doing it twice changes nothing.
 const PAUSES: [Duration; 4] =
     [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
@@ -33,7 +44,6 @@ pub(super) enum Request {
 pub(super) struct Change {
     pub(super) write: InputWrite,
     pub(super) told: Told,
-    charge: u64,
 }
 
 /// See [`Change`].
@@ -66,28 +76,61 @@ pub(super) enum Done {
     CancelledOutput(Result<(), LeaseError>),
 }
 
-/// Requests in their order.
+/// Requests in their order, which holds within each stream.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
+    queues: Queues,
+    /// What can be done now.
     waiting: VecDeque<Request>,
-    /// What waits, and what is being done.
-    unacknowledged: u64,
+    /// Bytes of what is held back, of what waits and of what is being done.
+    staged: u64,
 }
 
 impl Inbox {
+    /// An inbox for inputs that are so far.
+    pub(super) fn new(queues: Queues) -> Self {
+        Self { queues, waiting: VecDeque::new(), staged: 0 }
+    }
+
     pub(super) fn push(&mut self, request: Request) {
-        self.unacknowledged += request.charge();
-        self.waiting.push_back(request);
+        self.staged += request.size();
+        let admitted = match request.input() {
+            Some(input) => {
+                if request.is_cancel() {
+                    self.drop_held(input);
+                }
+                self.queues.admit(input, request)
+            }
+            None => Some(request),
+        };
+        self.waiting.extend(admitted);
+    }
+
+    /// The agent was handed so much of an input.
+    pub(super) fn hand(&mut self, input: StreamId, handed: Volume) {
+        self.waiting.extend(self.queues.hand(input, handed));
+    }
+
+    /// What is held back of an input is of no use any more (Q1, I8).
+    pub(super) fn drop_held(&mut self, input: StreamId) {
+        let dropped: u64 = self.queues.drop_held(input).iter().map(Request::size).sum();
+        self.staged = self.staged.saturating_sub(dropped);
     }
 
     /// Whether the client must wait.
     pub(super) fn is_full(&self) -> bool {
-        self.unacknowledged >= MOST_UNACKNOWLEDGED
+        self.staged >= if self.queues.hold() { MOST_STAGED } else { MOST_UNACKNOWLEDGED }
+    }
+
+    /// Since when an item waits for its agent to take others.
+    pub(super) fn held_since(&self) -> Option<Instant> {
+        self.queues.held_since()
     }
 
     /// Nobody will be told of what waits.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
+        self.queues.clear();
     }
 
     /// What is to be done next: all changes that have come since the last were begun, as far as one transaction takes them.
@@ -116,14 +159,14 @@ impl Inbox {
         changes
     }
 
-    /// The charges of what was done are free again.
+    /// The room of what was done is free again.
     pub(super) fn settle(&mut self, done: &Done) {
-        let charge = match done {
-            Done::Changed(changes, _) => changes.iter().map(|change| change.charge).sum(),
-            Done::Compared(item, _) => item.charge,
-            Done::CancelledOutput(_) => 0,
+        let size = match done {
+            Done::Changed(changes, _) => changes.iter().map(Change::staged).sum(),
+            Done::Compared(item, _) => staged(&item.item, item.charge),
+            Done::CancelledOutput(_) => REQUEST_BYTES,
         };
-        self.unacknowledged = self.unacknowledged.saturating_sub(charge);
+        self.staged = self.staged.saturating_sub(size);
     }
 }
 
@@ -135,11 +178,35 @@ enum Batch {
 }
 
 impl Request {
-    fn charge(&self) -> u64 {
+    /// The input whose order it keeps.
+    fn input(&self) -> Option<StreamId> {
         match self {
-            Self::Change(change) => change.charge,
-            Self::Compare(item) => item.charge,
-            Self::CancelOutput(..) => 0,
+            Self::Change(change) => Some(change.write.stream),
+            Self::Compare(item) => Some(item.stream),
+            Self::CancelOutput(..) => None,
+        }
+    }
+
+    /// What it adds to the queue of its input, as that is charged, if it is an item.
+    fn accepts(&self) -> Option<u64> {
+        match self {
+            Self::Change(Change { write: InputWrite { change: InputChange::Put { charge, .. }, .. }, .. }) => {
+                Some(*charge)
+            }
+            Self::Change(_) | Self::Compare(_) | Self::CancelOutput(..) => None,
+        }
+    }
+
+    fn is_cancel(&self) -> bool {
+        matches!(self, Self::Change(Change { told: Told::Cancel(_), .. }))
+    }
+
+    /// Bytes that it takes until it is done.
+    fn size(&self) -> u64 {
+        match self {
+            Self::Change(change) => change.staged(),
+            Self::Compare(item) => staged(&item.item, item.charge),
+            Self::CancelOutput(..) => REQUEST_BYTES,
         }
     }
 }
@@ -149,17 +216,24 @@ impl Change {
         let Item { stream, first, item, nested, charge } = item;
         let through = first + item.count();
         let streams = nested.iter().map(|nested| new_input(nested, graph)).collect();
-        let write = InputWrite { stream, change: InputChange::Put { first, item, streams } };
-        Self { write, told: Told::Item { through, nested }, charge }
+        let write = InputWrite { stream, change: InputChange::Put { first, item, charge, streams } };
+        Self { write, told: Told::Item { through, nested } }
     }
 
     pub(super) fn end(stream: StreamId, sequence: u64) -> Self {
-        Self { write: InputWrite { stream, change: InputChange::End(sequence) }, told: Told::End, charge: 0 }
+        Self { write: InputWrite { stream, change: InputChange::End(sequence) }, told: Told::End }
     }
 
     pub(super) fn cancel(stream: StreamId, reason: ClientReason) -> Self {
         let change = InputChange::Cancel(reason.as_str().to_owned());
-        Self { write: InputWrite { stream, change }, told: Told::Cancel(reason), charge: 0 }
+        Self { write: InputWrite { stream, change }, told: Told::Cancel(reason) }
+    }
+
+    fn staged(&self) -> u64 {
+        match &self.write.change {
+            InputChange::Put { item, charge, .. } => staged(item, *charge),
+            InputChange::End(_) | InputChange::Cancel(_) => REQUEST_BYTES,
+        }
     }
 
     fn size(&self) -> usize {
@@ -191,6 +265,11 @@ impl Item {
             }
         })
     }
+}
+
+/// Bytes that an item takes until it is durable. The text of a value may be longer than what it is charged.
+fn staged(item: &FrameItem, charge: u64) -> u64 {
+    REQUEST_BYTES + charge.max(item.size() as u64)
 }
 
 /// A stream as the journal takes it: its type is one of `graph`.

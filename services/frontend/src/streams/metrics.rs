@@ -27,6 +27,8 @@ pub(super) struct Metrics {
     cuts: Counters<1>,
     /// Connections whose clients were silent for too long.
     pub(super) silent: Counter,
+    /// Connections given up because an agent took nothing of what its client had sent.
+    pub(super) unread: Counter,
     output_delay: Histogram,
 }
 
@@ -42,6 +44,8 @@ pub fn register(registry: &mut Registry) {
     registry.register("refusals", "What was refused, by the protocol's error code", metrics.refusals.clone());
     registry.register("cuts", "Connections that could not go on, by reason", metrics.cuts.clone());
     registry.register("silent", "Connections given up because nothing was heard", metrics.silent.clone());
+    let help = "Connections given up because the agent did not take its input";
+    registry.register("unread", help, metrics.unread.clone());
     let help = "Time from news of an output to its being handed to the connection";
     registry.register_with_unit("output_delay", help, Unit::Seconds, metrics.output_delay.clone());
 }
@@ -56,6 +60,7 @@ impl Metrics {
             refusals: Counters::default(),
             cuts: Counters::default(),
             silent: Counter::default(),
+            unread: Counter::default(),
             output_delay: short_durations(),
         };
         begin_at_zero(&metrics.messages, "direction", DIRECTIONS);

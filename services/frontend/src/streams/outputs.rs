@@ -136,7 +136,7 @@ pub(super) fn outcome(terminal: Terminal) -> OutputOutcome {
 
 #[cfg(test)]
 mod tests {
-    use journal::invocations::Role;
+    use journal::invocations::{Role, Volume};
     use uuid::Uuid;
 
     use super::*;
@@ -146,7 +146,17 @@ mod tests {
     }
 
     fn progress(number: u128, next: u64, terminal: Option<Terminal>) -> StreamProgress {
-        StreamProgress { id: stream(number), role: Role::Output, next, terminal, wish: None, delivered: 0 }
+        let (volume, handed) = (Volume { entries: next, charge: 0 }, Volume::default());
+        StreamProgress {
+            id: stream(number),
+            role: Role::Output,
+            next,
+            volume,
+            handed,
+            terminal,
+            wish: None,
+            delivered: 0,
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::future::pending;
 use std::sync::Arc;
 
 use cluster::Follower;
+use controller::Notes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use journal::JournalError;
@@ -23,12 +24,11 @@ use stream_session::message::{InvocationOutcome, ServerReason};
 use stream_session::server::{Action, Connection, Cut, Event};
 
 use super::Endpoint;
-use super::inbox::{Change, Done, Inbox, Request};
+use super::inbox::{Change, Done, Inbox, Queues, Request};
 use super::metrics::METRICS;
 use super::outputs::{Due, Outputs};
 use super::socket::{Heard, Socket};
 use super::tokens::SessionTokens;
-use deliver::Unnoted;
 use times::{Askable, Overdue, Times};
 use writes::Purpose;
 
@@ -38,6 +38,8 @@ const OUTPUT_AHEAD: usize = 256 << 10;
 const ANSWERS_AHEAD: usize = 1 << 20;
 /// Bytes of output that are read from the journal at once.
 const OUTPUT_READ: usize = 256 << 10;
+/// Bytes of output that may be sent before it is noted that they were.
+const UNNOTED_BYTES: usize = 1 << 20;
 
 /// What a connection is attached to.
 pub(super) struct Attached {
@@ -46,6 +48,8 @@ pub(super) struct Attached {
     /// The graph that the types of inputs are defined in, if there are any.
     pub(super) parameters: Option<Arc<Graph>>,
     pub(super) outputs: Outputs,
+    /// How far its inputs were when it was attached.
+    pub(super) queues: Queues,
 }
 
 /// An attached connection.
@@ -64,7 +68,8 @@ pub(super) struct Session {
     /// What the client was not yet told of the invocation.
     result: Telling<()>,
     outcome: Telling<InvocationOutcome>,
-    unnoted: Unnoted,
+    /// What the client was sent of outputs, and that is not noted yet.
+    unnoted: Notes<u64>,
     /// Nothing is read from the client any more, nor done for it.
     detaching: bool,
     is_gone: bool,
@@ -109,23 +114,24 @@ enum Happened {
 }
 
 impl Session {
-    pub(super) fn new(endpoint: Arc<Endpoint>, socket: Socket, connection: Connection, attached: Attached) -> Self {
+    pub(super) fn new(endpoint: Arc<Endpoint>, socket: Socket, connection: Connection, mut attached: Attached) -> Self {
         // Followed before it is read, so that nothing falls in between.
         let news = endpoint.host.follow(attached.lease.session());
         let times = Times::new(&endpoint.options);
+        let inbox = Inbox::new(std::mem::take(&mut attached.queues));
         Self {
             endpoint,
             socket,
             connection,
             attached,
             news,
-            inbox: Inbox::default(),
+            inbox,
             writing: None,
             reading: None,
             times,
             result: Telling::Unknown,
             outcome: Telling::Unknown,
-            unnoted: Unnoted::default(),
+            unnoted: Notes::every(UNNOTED_BYTES),
             detaching: false,
             is_gone: false,
             close: None,
@@ -162,7 +168,7 @@ impl Session {
     async fn happens(&mut self) -> Happened {
         let reads = self.hears_client();
         let askable = self.askable();
-        let due = self.times.next(&self.socket, reads, askable);
+        let due = self.times.next(&self.socket, (reads, self.inbox.held_since()), askable);
         tokio::select! {
             heard = self.socket.turn(reads), if !self.is_gone => Happened::Heard(heard),
             written = ready(&mut self.writing) => Happened::Written(written),
@@ -232,6 +238,10 @@ impl Session {
                 self.on(Event::Lost);
             }
             Some(Overdue::Stuck) => self.stop_hearing(Cut::Failed),
+            Some(Overdue::Unread) => {
+                METRICS.unread.inc();
+                self.stop_hearing(Cut::Failed);
+            }
             Some(Overdue::Detach) => self.detach_later(),
             // Reads and notes are begun before the next wait.
             Some(Overdue::Look | Overdue::Note) | None => {}
@@ -326,10 +336,11 @@ impl Session {
             match (progress.role, progress.terminal.as_ref()) {
                 (Role::Output, _) => self.attached.outputs.advance(&progress),
                 (Role::Input, Some(Terminal::CancelledByServer(reason))) => {
+                    self.inbox.drop_held(progress.id);
                     let reason = ServerReason::parse(reason).unwrap_or(ServerReason::ConsumerDrop);
                     self.on(Event::InputDropped { stream: progress.id.as_uuid(), reason });
                 }
-                (Role::Input, _) => {}
+                (Role::Input, _) => self.inbox.hand(progress.id, progress.handed),
             }
         }
         if standing.returned && self.result == Telling::Unknown {

@@ -1,10 +1,10 @@
 //! What a client sends (sections 10, 12, 13 and 18).
 
-use journal::invocations::{FrameItem, Role, Terminal};
+use journal::invocations::{FrameItem, OutputChange, Role, Terminal, Volume};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::client::{Client, Start};
+use crate::client::{Accepted, Client, Start};
 use crate::world::World;
 
 /// What an acknowledgement says: how many items, and whether that is all.
@@ -95,6 +95,81 @@ async fn i8_a_client_is_told_of_an_input_that_the_agent_does_not_want() {
     assert_eq!((&told["channel"], told["reason"].as_str()), (begun.input(), Some("consumer-drop")));
     client.item(begun.input(), 0, "crossed").await;
     client.end(begun.input(), 1).await;
+    runner.returns_and_finishes().await;
+    client.expect_end().await;
+}
+
+/// Sends items of which 256 may wait for the agent, and hears them acknowledged.
+async fn fill(client: &mut Client, begun: &Accepted, count: u64) {
+    for sequence in 0..count {
+        client.item(begun.input(), sequence, "x").await;
+    }
+    for _ in 0..256 {
+        client.expect("inputStreamAck").await;
+    }
+}
+
+/// A ping is answered, and nothing is said before.
+async fn hears_nothing_but_a_pong(client: &mut Client) {
+    client.send_raw(Message::Ping("still there?".into())).await;
+    assert_eq!(client.next_raw().await, Some(Message::Pong("still there?".into())));
+}
+
+#[tokio::test]
+async fn section_18_what_the_agent_does_not_take_is_held_back_on_every_connection() {
+    let world = World::start().await;
+    let mut client = Client::connect(&world, "alice").await;
+    let start = Start::new("echo");
+    let begun = client.start(&start).await;
+    let runner = world.runner().await;
+    let input = runner.input(&start.input);
+    fill(&mut client, &begun, 300).await;
+    hears_nothing_but_a_pong(&mut client).await;
+    assert_eq!(runner.frames(input, 0).await.len(), 256);
+    let charge = runner.standing().await.streams[0].volume.charge;
+    assert_eq!(charge, 256 * 2, "a node and the length of its text (schema.md 6)");
+
+    let hand =
+        async |entries| runner.writes(input, OutputChange::Handed(Volume { entries, charge: 2 * entries })).await;
+    hand(44).await;
+    for expected in 257..=300 {
+        assert_eq!(ack(&client.expect("inputStreamAck").await).0, expected.to_string());
+    }
+    drop(client);
+    runner.until("it is detached", |standing| standing.attachment.holder.is_none()).await;
+    let mut client = Client::connect(&world, "alice").await;
+    client.attach("resume", &begun.token, &[]).await;
+    let again = client.expect_accepted().await;
+    client.item(again.input(), 300, "x").await;
+    hears_nothing_but_a_pong(&mut client).await;
+    hand(45).await;
+    assert_eq!(ack(&client.expect("inputStreamAck").await), ("301", false));
+}
+
+#[tokio::test]
+async fn q1_what_is_held_back_of_a_cancelled_input_is_dropped() {
+    let world = World::start().await;
+    let mut client = Client::connect(&world, "alice").await;
+    let begun = client.start(&Start::new("echo")).await;
+    let runner = world.runner().await;
+    fill(&mut client, &begun, 300).await;
+    client.cancel(begun.input()).await;
+    assert_eq!(client.expect("streamCancel").await["reason"], "cancelled");
+    let input = &runner.standing().await.streams[0];
+    assert_eq!((input.next, &input.terminal), (256, &Some(Terminal::CancelledByClient("cancelled".into()))));
+}
+
+#[tokio::test]
+async fn i8_a_client_whose_end_is_held_back_is_told_that_the_agent_wants_no_more() {
+    let world = World::start().await;
+    let mut client = Client::connect(&world, "alice").await;
+    let start = Start::new("echo");
+    let begun = client.start(&start).await;
+    let runner = world.runner().await;
+    fill(&mut client, &begun, 300).await;
+    client.end(begun.input(), 300).await;
+    runner.drops(runner.input(&start.input)).await;
+    assert_eq!(client.expect("streamCancel").await["reason"], "consumer-drop");
     runner.returns_and_finishes().await;
     client.expect_end().await;
 }

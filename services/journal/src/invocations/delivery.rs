@@ -27,7 +27,7 @@ impl Journal {
                     let keys = lease.keys();
                     let state = Kept::<StreamStateRow>::read(transaction, &keys.stream_state(stream)).await?;
                     if state.is_some_and(|state| state.row.output && state.row.terminal.is_none()) {
-                        transaction.set(&keys.wish(stream), &wish);
+                        transaction.set(&keys.reader(stream), &wish);
                     }
                     Ok(())
                 }

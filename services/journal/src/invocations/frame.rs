@@ -28,6 +28,8 @@ pub struct Frame {
     pub item: FrameItem,
     /// The streams that it introduced, in document order.
     pub streams: Vec<StreamId>,
+    /// What it is charged in the queue of an input, in bytes (schema.md 6 and B5); 0 of an output.
+    pub charge: u64,
 }
 
 /// What a frame carries.
@@ -61,7 +63,7 @@ impl Frame {
             ItemKind::Binary(BinaryRow { data, mime }) => FrameItem::Binary { data, mime },
         };
         let stream = |bytes: &Vec<u8>| decode_uuid(CORRUPT.what, bytes).map(StreamId::new);
-        Ok(Self { first, item, streams: row.streams.iter().map(stream).collect::<Result<_, _>>()? })
+        Ok(Self { first, item, streams: row.streams.iter().map(stream).collect::<Result<_, _>>()?, charge: row.charge })
     }
 }
 
@@ -85,13 +87,14 @@ impl FrameItem {
         }
     }
 
-    pub(super) fn to_row(&self, streams: &[StreamId]) -> FrameRow {
+    pub(super) fn to_row(&self, streams: &[StreamId], charge: u64) -> FrameRow {
         let item = match self.clone() {
             Self::Value(text) => ItemKind::Value(text),
             Self::Octets(octets) => ItemKind::Octets(octets),
             Self::Binary { data, mime } => ItemKind::Binary(BinaryRow { data, mime }),
         };
-        FrameRow { item: Some(item), streams: streams.iter().map(|id| id.as_uuid().into_bytes().to_vec()).collect() }
+        let streams = streams.iter().map(|id| id.as_uuid().into_bytes().to_vec()).collect();
+        FrameRow { item: Some(item), streams, charge }
     }
 }
 

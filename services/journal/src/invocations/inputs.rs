@@ -34,6 +34,8 @@ pub enum InputChange {
         first: u64,
         /// The item.
         item: FrameItem,
+        /// What it is charged, in bytes (schema.md 6 and B5).
+        charge: u64,
         /// The streams that it introduces, in document order.
         streams: Vec<NewInput>,
     },
@@ -164,6 +166,13 @@ impl Change for InputWrite {
         }
     }
 
+    fn charge(&self) -> u64 {
+        match self.change {
+            InputChange::Put { charge, .. } => charge,
+            InputChange::End(_) | InputChange::Cancel(_) => 0,
+        }
+    }
+
     fn introduced(&self, invocation: InvocationId) -> Vec<Introduced> {
         match &self.change {
             InputChange::Put { first, streams, .. } => {
@@ -247,7 +256,7 @@ impl Inputs {
             return Ok(InputOutcome::Refused(rule));
         }
         let streams: Vec<StreamId> = introduced.iter().map(|stream| stream.id).collect();
-        shelf.store(transaction, write.stream, item, &streams)?;
+        shelf.store(transaction, write.stream, (item, write.charge()), &streams)?;
         Ok(InputOutcome::Stored { streams })
     }
 

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use futures::FutureExt;
+use prost::Message;
 use store::{Attempt, TransactError, Transaction};
 
 use super::introduce::{Introduced, introduce};
 use super::put::{Change, Put, Right, cost, divide_changes};
-use super::shelf::Shelf;
-use super::{FrameItem, InvocationId, NewOutput, OutputFault, Owner, Role, Rule, Run, RunError, StreamId, Terminal};
+use super::shelf::{Shelf, Shelved};
+use super::{
+    FrameItem, InvocationId, NewOutput, OutputFault, Owner, Role, Rule, Run, RunError, StreamId, Terminal, Volume,
+};
 use crate::Journal;
 use crate::error::refuse;
 use crate::metrics::METRICS;
@@ -38,6 +41,8 @@ pub enum OutputChange {
     End(Terminal),
     /// The agent, or the host, gives an input up, for this reason (I8). Nothing happens if that has ended.
     Drop(String),
+    /// The agent was handed so much of an input since the beginning. Whoever notes less than what is noted takes it back.
+    Handed(Volume),
 }
 
 /// A put, shared by its attempts.
@@ -84,8 +89,13 @@ impl Change for OutputWrite {
     fn item(&self) -> Option<(u64, &FrameItem)> {
         match &self.change {
             OutputChange::Put { first, item, .. } => Some((*first, item)),
-            OutputChange::End(_) | OutputChange::Drop(_) => None,
+            OutputChange::End(_) | OutputChange::Drop(_) | OutputChange::Handed(_) => None,
         }
+    }
+
+    /// The host keeps no queue of outputs that would be limited by it.
+    fn charge(&self) -> u64 {
+        0
     }
 
     fn introduced(&self, invocation: InvocationId) -> Vec<Introduced> {
@@ -93,7 +103,7 @@ impl Change for OutputWrite {
             OutputChange::Put { first, streams, .. } => {
                 Introduced::outputs(invocation, Owner::Item(self.stream, *first), streams)
             }
-            OutputChange::End(_) | OutputChange::Drop(_) => Vec::new(),
+            OutputChange::End(_) | OutputChange::Drop(_) | OutputChange::Handed(_) => Vec::new(),
         }
     }
 
@@ -101,7 +111,7 @@ impl Change for OutputWrite {
         match &self.change {
             OutputChange::Put { item, streams, .. } => cost(item, streams.iter().map(|stream| &stream.element)),
             OutputChange::End(Terminal::Error { message, .. }) => message.len(),
-            OutputChange::End(_) => 0,
+            OutputChange::End(_) | OutputChange::Handed(_) => 0,
             OutputChange::Drop(reason) => reason.len(),
         }
     }
@@ -130,28 +140,38 @@ impl Outputs {
         shelf: &mut Shelf<'_>,
         write: &OutputWrite,
     ) -> Result<(), TransactError<RunError>> {
-        let fault = |fault| refuse(RunError::Fault(write.stream, fault));
-        let to_output = !matches!(write.change, OutputChange::Drop(_));
-        let stream = shelf.stream(transaction, write.stream).await?;
-        let stream = stream.filter(|stream| stream.is_output() == to_output);
-        let stream = stream.ok_or_else(|| fault(OutputFault::Absent))?;
-        let (next, terminal) = (stream.next(), stream.terminal().map_err(refuse)?);
-        match (&write.change, terminal) {
-            (OutputChange::Put { .. }, Some(_)) => Err(fault(OutputFault::Ended)),
-            (OutputChange::Put { first, .. }, None) if *first != next => Err(fault(OutputFault::OutOfSequence)),
-            (OutputChange::Put { item, .. }, None) => self.put(transaction, shelf, write, item).await,
-            (OutputChange::End(terminal), None) => {
-                shelf.end(write.stream, terminal);
+        let (id, fault) = (write.stream, |fault| refuse(RunError::Fault(write.stream, fault)));
+        match &write.change {
+            OutputChange::Put { first, item, .. } => {
+                let output = find(transaction, shelf, id, Role::Output).await?;
+                match output.terminal().map_err(refuse)? {
+                    Some(_) => Err(fault(OutputFault::Ended)),
+                    None if *first != output.next() => Err(fault(OutputFault::OutOfSequence)),
+                    None => self.put(transaction, shelf, write, item).await,
+                }
+            }
+            OutputChange::End(terminal) => {
+                let output = find(transaction, shelf, id, Role::Output).await?;
+                match output.terminal().map_err(refuse)? {
+                    None => shelf.end(id, terminal),
+                    Some(stored) if *terminal == stored => {}
+                    Some(_) => return Err(fault(OutputFault::Ended)),
+                }
                 Ok(())
             }
-            (OutputChange::End(terminal), Some(stored)) if *terminal == stored => Ok(()),
-            (OutputChange::End(_), Some(_)) => Err(fault(OutputFault::Ended)),
-            (OutputChange::Drop(reason), None) => {
-                // Without the mark, which is that of whoever writes the input.
-                stream.end(&Terminal::CancelledByServer(reason.clone()));
+            OutputChange::Drop(reason) => {
+                let input = find(transaction, shelf, id, Role::Input).await?;
+                if input.terminal().map_err(refuse)?.is_none() {
+                    // Without the mark, which is that of whoever writes the input.
+                    input.end(&Terminal::CancelledByServer(reason.clone()));
+                }
                 Ok(())
             }
-            (OutputChange::Drop(_), Some(_)) => Ok(()),
+            OutputChange::Handed(volume) => {
+                // Without a look at the input, so that it does not conflict with what the client writes.
+                transaction.set(&self.put.keys.reader(id), &volume.to_row().encode_to_vec());
+                Ok(())
+            }
         }
     }
 
@@ -170,6 +190,18 @@ impl Outputs {
             Some(_) => return Err(refuse(RunError::Fault(write.stream, OutputFault::OutOfSequence))),
         }
         let streams: Vec<StreamId> = introduced.iter().map(|stream| stream.id).collect();
-        shelf.store(transaction, write.stream, item, &streams)
+        shelf.store(transaction, write.stream, (item, write.charge()), &streams)
     }
+}
+
+/// A stream that goes this way.
+async fn find<'s>(
+    transaction: &mut Transaction,
+    shelf: &'s mut Shelf<'_>,
+    id: StreamId,
+    role: Role,
+) -> Result<&'s mut Shelved, TransactError<RunError>> {
+    let stream = shelf.stream(transaction, id).await?;
+    let stream = stream.filter(|stream| stream.is_output() == (role == Role::Output));
+    stream.ok_or_else(|| refuse(RunError::Fault(id, OutputFault::Absent)))
 }

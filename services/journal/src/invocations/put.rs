@@ -42,6 +42,9 @@ pub(super) trait Change {
     /// The item that it adds, and where.
     fn item(&self) -> Option<(u64, &FrameItem)>;
 
+    /// What this item is charged in the queue of its stream.
+    fn charge(&self) -> u64;
+
     /// The streams that this item introduces in `invocation`.
     fn introduced(&self, invocation: InvocationId) -> Vec<Introduced>;
 
@@ -140,7 +143,7 @@ impl<C: Change> Put<C> {
         let introduced = only.introduced(self.right.invocation());
         let streams: Vec<StreamId> = introduced.iter().map(|stream| stream.id).collect();
         let mut packer = Packer::default();
-        packer.push(first, item.to_row(&streams));
+        packer.push(first, item.to_row(&streams, only.charge()));
         let packed = packer.take().pop()?;
         let (right, keys) = (self.right.clone(), self.keys.clone());
         Some(LargeFrame { right, keys, mark: self.mark, stream: only.stream(), first, pieces: divide(packed.value) })

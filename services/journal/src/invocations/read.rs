@@ -9,14 +9,15 @@ use store::{Isolation, KeyRange, KeyValue, RangeRead, TransactError, Transaction
 use super::accept::incarnation;
 use super::frame::read_frames;
 use super::{
-    Attachment, Frame, Invocation, InvocationId, InvocationStart, Outcome, Returned, Standing, StreamId,
+    Attachment, Frame, Invocation, InvocationId, InvocationStart, Outcome, Returned, Role, Standing, StreamId,
     StreamProgress, StreamState,
 };
 use crate::error::refuse;
 use crate::keys::{self, InvocationKeys, OfStream, SessionKeys};
 use crate::pieces::Joiner;
 use crate::rows::{
-    self, AttachmentRow, DeliveredRow, ProgressRow, StartRow, StreamRow, StreamStateRow, WishRow, decode_uuid,
+    self, AttachmentRow, DeliveredRow, HandedRow, ProgressRow, StartRow, StreamRow, StreamStateRow, WishRow,
+    decode_uuid,
 };
 use crate::{Corrupt, Journal, JournalError, SessionUid};
 
@@ -198,8 +199,9 @@ fn note_progress(streams: &mut BTreeMap<StreamId, StreamProgress>, row: &KeyValu
     }
     // Whoever noted something of a stream that is not there did no harm.
     let Some(stream) = streams.get_mut(&id) else { return Ok(()) };
-    match of {
-        OfStream::Wish => stream.wish = Some(rows::decode::<WishRow>("wish", &row.value)?.reason),
+    match (of, stream.role) {
+        (OfStream::Reader, Role::Output) => stream.wish = Some(rows::decode::<WishRow>("wish", &row.value)?.reason),
+        (OfStream::Reader, Role::Input) => stream.handed = rows::decode::<HandedRow>("handed", &row.value)?.into(),
         _ => stream.delivered = rows::decode::<DeliveredRow>("delivery", &row.value)?.position,
     }
     Ok(())

@@ -71,7 +71,7 @@ impl<'p> Shelf<'p> {
         &mut self,
         transaction: &mut Transaction,
         id: StreamId,
-        item: &FrameItem,
+        (item, charge): (&FrameItem, u64),
         introduced: &[StreamId],
     ) -> Result<(), TransactError<E>> {
         let Some(shelved) = self.streams.get_mut(&id).filter(|_| item.count() > 0) else { return Ok(()) };
@@ -84,8 +84,10 @@ impl<'p> Shelf<'p> {
         if state.staged != 0 && !is_staged {
             transaction.clear_range(&self.keys.frames_from(id, state.next));
         }
-        shelved.packer.push(state.next, item.to_row(introduced));
+        shelved.packer.push(state.next, item.to_row(introduced, charge));
         state.next += item.count();
+        state.entries += 1;
+        state.charge = state.charge.saturating_add(charge);
         state.staged = 0;
         state.mark = self.mark;
         shelved.changed = true;

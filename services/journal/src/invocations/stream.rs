@@ -1,6 +1,7 @@
 //! One stream of an invocation.
 
 use std::fmt;
+use std::ops::AddAssign;
 use std::str::FromStr;
 
 use uuid::Uuid;
@@ -8,7 +9,8 @@ use uuid::Uuid;
 use super::StreamId;
 use crate::Corrupt;
 use crate::rows::{
-    StreamErrorRow, StreamRow, StreamStateRow, TerminalKind, TerminalRow, decode_digest, decode_optional_uuid,
+    HandedRow, StreamErrorRow, StreamRow, StreamStateRow, TerminalKind, TerminalRow, decode_digest,
+    decode_optional_uuid,
 };
 
 const CORRUPT: Corrupt = Corrupt { what: "stream" };
@@ -67,12 +69,25 @@ pub struct StreamProgress {
     pub role: Role,
     /// How many items there are: the sequence of the next one.
     pub next: u64,
+    /// How much that is.
+    pub volume: Volume,
+    /// Of an input: how much of that its agent was handed, as it was last noted. A later run may not have come so far again.
+    pub handed: Volume,
     /// How it ended, if it did. Nothing comes after that.
     pub terminal: Option<Terminal>,
     /// Of an output: why the client has no use for it any more, if it said so. Its runner is to end it.
     pub wish: Option<String>,
     /// Of an output: how many items the client was sent, as it was last noted.
     pub delivered: u64,
+}
+
+/// How much there is of a stream, as its queue is limited (section 18).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Volume {
+    /// Items; a batch of u8 is one.
+    pub entries: u64,
+    /// What they are charged, in bytes (schema.md 6 and B5). Nothing is charged for outputs.
+    pub charge: u64,
 }
 
 /// How a stream ended. Reasons and codes are the protocol's texts.
@@ -111,10 +126,44 @@ impl StreamProgress {
             id,
             role: if state.output { Role::Output } else { Role::Input },
             next: state.next,
+            volume: Volume { entries: state.entries, charge: state.charge },
+            handed: Volume::default(),
             terminal: state.terminal.map(Terminal::read).transpose()?,
             wish: None,
             delivered: 0,
         })
+    }
+}
+
+impl Volume {
+    /// One entry of this charge.
+    #[must_use]
+    pub fn entry(charge: u64) -> Self {
+        Self { entries: 1, charge }
+    }
+
+    /// How much more this is than `part`.
+    #[must_use]
+    pub fn without(self, part: Self) -> Self {
+        let Self { entries, charge } = self;
+        Self { entries: entries.saturating_sub(part.entries), charge: charge.saturating_sub(part.charge) }
+    }
+
+    pub(super) fn to_row(self) -> HandedRow {
+        HandedRow { entries: self.entries, charge: self.charge }
+    }
+}
+
+impl AddAssign for Volume {
+    fn add_assign(&mut self, more: Self) {
+        self.entries = self.entries.saturating_add(more.entries);
+        self.charge = self.charge.saturating_add(more.charge);
+    }
+}
+
+impl From<HandedRow> for Volume {
+    fn from(HandedRow { entries, charge }: HandedRow) -> Self {
+        Self { entries, charge }
     }
 }
 

@@ -23,7 +23,7 @@ const STREAM_COUNT: u64 = 4;
 const ATTEMPTS: u64 = 5;
 const STREAM: u64 = 6;
 const STREAM_STATE: u64 = 7;
-const WISH: u64 = 8;
+const READER: u64 = 8;
 const DELIVERED: u64 = 9;
 const FRAMES: u64 = 10;
 
@@ -287,14 +287,15 @@ impl InvocationKeys {
         self.range(STREAM_STATE)
     }
 
-    /// How far the streams have come, then the wishes for them, then what was delivered of them.
+    /// How far the streams have come, then what their readers say of them, then what was delivered of them.
     pub(crate) fn stream_progress(&self) -> KeyRange {
         KeyRange::new(self.row(STREAM_STATE).key(), self.row(DELIVERED).end())
     }
 
-    /// Why the client has no use for an output any more.
-    pub(crate) fn wish(&self, stream: StreamId) -> Bytes {
-        self.of_stream(WISH, stream).key()
+    /// What the reader of a stream says of it: why the client has no use for an output any more, or how much of an input the
+    /// agent was handed.
+    pub(crate) fn reader(&self, stream: StreamId) -> Bytes {
+        self.of_stream(READER, stream).key()
     }
 
     /// How much of an output the client has.
@@ -375,7 +376,7 @@ impl FramesKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OfStream {
     State,
-    Wish,
+    Reader,
     Delivered,
 }
 
@@ -386,7 +387,7 @@ impl OfStream {
         reader.uuid()?;
         let of = match reader.uint()? {
             STREAM_STATE => Self::State,
-            WISH => Self::Wish,
+            READER => Self::Reader,
             DELIVERED => Self::Delivered,
             _ => return None,
         };

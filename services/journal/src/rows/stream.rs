@@ -39,11 +39,17 @@ pub(crate) struct StreamStateRow {
     /// part of.
     #[prost(fixed64, tag = "5")]
     pub(crate) staged: u64,
+    /// How many frames there are.
+    #[prost(uint64, tag = "6")]
+    pub(crate) entries: u64,
+    /// What they are charged, all together; 0 of an output.
+    #[prost(uint64, tag = "7")]
+    pub(crate) charge: u64,
 }
 
 impl Shared for StreamStateRow {
     const WHAT: &'static str = "stream state";
-    const TAGS: &'static [u32] = &[1, 2, 3, 4, 5];
+    const TAGS: &'static [u32] = &[1, 2, 3, 4, 5, 6, 7];
 }
 
 /// How a stream ended.
@@ -94,6 +100,16 @@ pub(crate) struct WishRow {
     pub(crate) reason: String,
 }
 
+/// How much of an input the agent was handed. Shares its key with [`WishRow`], and no tag, so that a host that does not know
+/// it reads nothing in it.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct HandedRow {
+    #[prost(uint64, tag = "2")]
+    pub(crate) entries: u64,
+    #[prost(uint64, tag = "3")]
+    pub(crate) charge: u64,
+}
+
 /// How much of an output the client has.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct DeliveredRow {
@@ -116,6 +132,9 @@ pub(crate) struct FrameRow {
     /// UUIDs of the streams that it introduced.
     #[prost(bytes = "vec", repeated, tag = "4")]
     pub(crate) streams: Vec<Vec<u8>>,
+    /// What it counts in the queue of an input; 0 of an output.
+    #[prost(uint64, tag = "5")]
+    pub(crate) charge: u64,
 }
 
 #[derive(Clone, PartialEq, Oneof)]

@@ -145,11 +145,16 @@ impl Input {
 
     /// The agent has no use for it any more. Whether the client is to be told.
     pub(super) fn drop_by_server(&mut self) -> bool {
-        let open = self.state == InputState::Open;
-        if open {
-            self.state = InputState::Dropped { expected: self.next };
-        }
-        open
+        self.state = match self.state {
+            InputState::Open => InputState::Dropped { expected: self.next },
+            // The end came too late to be accepted, but it came.
+            InputState::Ended { durable: false, .. } => InputState::DroppedAndClosed,
+            InputState::Ended { durable: true, .. }
+            | InputState::CancelledByClient
+            | InputState::Dropped { .. }
+            | InputState::DroppedAndClosed => return false,
+        };
+        true
     }
 
     /// Reads an item that came as text.

@@ -371,6 +371,23 @@ fn i8_what_crosses_the_cancel_of_an_input_by_the_server_is_dropped_without_a_wor
 }
 
 #[test]
+fn i8_a_client_whose_end_was_not_accepted_in_time_is_told_of_the_cancel() {
+    let stream = Uuid::from_u128(1);
+    let dropped = Event::InputDropped { stream, reason: ServerReason::ConsumerDrop };
+    let mut connection = Driven::open(vec![input(1, STRING)]).connection;
+    connection.text(end(1, 0).as_bytes());
+    let told = ServerMessage::Cancel { channel: 1, reason: ServerReason::ConsumerDrop }.encode();
+    let said = connection.on(dropped.clone());
+    assert!(matches!(said.as_slice(), [Action::Send(text)] if *text == told), "{said:?}");
+    assert!(connection.on(dropped.clone()).is_empty(), "once");
+
+    let mut connection = Driven::open(vec![input(1, STRING)]).connection;
+    connection.text(end(1, 0).as_bytes());
+    connection.on(Event::EndStored { stream });
+    assert!(connection.on(dropped).is_empty(), "its end stands");
+}
+
+#[test]
 fn q1_to_q4_cancels() {
     let mut driven = Driven::open(vec![input(1, STRING), output(2), input(3, STRING)]);
     driven.said();

@@ -4,16 +4,21 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 
 use journal::invocations::{
-    Frame, FrameItem, OutputChange, OutputWrite, StreamId, StreamProgress, StreamState, Terminal,
+    Frame, FrameItem, OutputChange, OutputWrite, StreamId, StreamProgress, StreamState, Terminal, Volume,
 };
 use stream_session::Refusal;
+use tokio::time::Instant;
 use wire::stream_frame::Frame as Told;
 use wire::stream_item::Item;
 use wire::{BinaryItem, StreamCancel, StreamCredit, StreamEnd, StreamFrame, StreamItem};
 
 use super::frame;
+use crate::Notes;
 use crate::invocation::{Element, Parameters, StreamDigest};
 use crate::turn::TurnFailure;
+
+/// Bytes of items that the harness is handed before that is noted: a part of what may wait for it (section 18).
+const UNNOTED_BYTES: usize = 2 << 20;
 
 /// See the module.
 pub(super) struct Inputs {
@@ -22,6 +27,8 @@ pub(super) struct Inputs {
     streams: BTreeMap<StreamId, Box<Input>>,
     /// The input that was read last.
     turn: Option<StreamId>,
+    /// How much of them the harness was handed, for whoever lets the client send more.
+    notes: Notes<Volume>,
 }
 
 /// One input.
@@ -35,6 +42,9 @@ struct Input {
     read: u64,
     /// Read, and not sent.
     ahead: VecDeque<Frame>,
+    /// How much the harness was handed in this run, and in any run, as that was noted last.
+    handed: Volume,
+    noted: Volume,
     /// What may still be sent.
     credit: i64,
     /// The harness will not read on, or has been told the end.
@@ -52,6 +62,8 @@ impl Default for Input {
             terminal: None,
             read: 0,
             ahead: VecDeque::new(),
+            handed: Volume::default(),
+            noted: Volume::default(),
             credit: StreamCredit::INITIAL,
             over: false,
             dropped: false,
@@ -62,7 +74,7 @@ impl Default for Input {
 
 impl Inputs {
     pub(super) fn new(parameters: Parameters) -> Self {
-        Self { parameters, streams: BTreeMap::new(), turn: None }
+        Self { parameters, streams: BTreeMap::new(), turn: None, notes: Notes::every(UNNOTED_BYTES) }
     }
 
     /// The input that the harness calls by this name.
@@ -85,6 +97,7 @@ impl Inputs {
     pub(super) fn look(&mut self, progress: StreamProgress) {
         let input = self.streams.entry(progress.id).or_default();
         input.known = progress.next;
+        input.noted = progress.handed;
         input.terminal = progress.terminal;
     }
 
@@ -136,6 +149,11 @@ impl Inputs {
                 && let Some(read) = input.ahead.pop_front()
             {
                 input.digest.add(&read.item);
+                input.handed += Volume::entry(read.charge);
+                // What an earlier run was handed stays noted until this one has come beyond it.
+                if input.handed.entries > input.noted.entries && input.terminal.is_none() {
+                    self.notes.add(*id, input.handed, read.item.size());
+                }
                 nested.extend(read.streams);
                 let item = stream_item(&self.parameters, element, read.first, read.item)?;
                 input.credit -= item.cost();
@@ -153,6 +171,17 @@ impl Inputs {
             self.streams.entry(id).or_default();
         }
         Ok(frames)
+    }
+
+    /// When it is to be noted what the harness was handed.
+    pub(super) fn note_due(&self) -> Option<Instant> {
+        self.notes.due()
+    }
+
+    /// What is to be noted of that now.
+    pub(super) fn take_notes(&mut self) -> impl Iterator<Item = OutputWrite> + use<> {
+        let due = self.notes.take_due().into_iter().flatten();
+        due.map(|(stream, handed)| OutputWrite { stream, change: OutputChange::Handed(handed) })
     }
 
     /// Whether there is one of which only that is known.

@@ -1,8 +1,5 @@
 //! From the journal to the client: items, ends and the result (protocol.md sections 11, 12 and 16).
 
-use std::collections::HashMap;
-use std::time::Duration;
-
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use journal::invocations::{Cursor, Frame, FrameItem, Invocation, Lease, Returned, StreamId, StreamState, Terminal};
@@ -11,47 +8,11 @@ use stream_session::binary::BinaryItems;
 use stream_session::json::{Json, Members, Writer};
 use stream_session::server::{Event, MethodValue, OutputItem, Stream, StreamWay};
 use stream_session::{ErrorCode, Refusal, limits, token};
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{Attached, OUTPUT_READ, Read, Session, Telling, WithStreams};
 use crate::streams::metrics::METRICS;
 use crate::streams::outputs::outcome;
-
-/// What may be sent before it is noted as delivered.
-const UNNOTED_BYTES: usize = 1 << 20;
-const UNNOTED_FRAMES: usize = 64;
-const UNNOTED_TIME: Duration = Duration::from_millis(500);
-
-/// What was sent and is not yet noted as delivered.
-#[derive(Debug, Default)]
-pub(super) struct Unnoted {
-    positions: HashMap<StreamId, u64>,
-    bytes: usize,
-    frames: usize,
-    since: Option<Instant>,
-}
-
-impl Unnoted {
-    fn add(&mut self, stream: StreamId, position: u64, bytes: usize) {
-        self.positions.insert(stream, position);
-        self.bytes += bytes;
-        self.frames += 1;
-        self.since.get_or_insert_with(Instant::now);
-    }
-
-    /// When it is to be noted.
-    pub(super) fn due(&self) -> Option<Instant> {
-        let is_much = self.bytes >= UNNOTED_BYTES || self.frames >= UNNOTED_FRAMES;
-        self.since.map(|since| if is_much { since } else { since + UNNOTED_TIME })
-    }
-
-    /// What is to be noted now, if that is due.
-    pub(super) fn take_due(&mut self) -> Option<Vec<(StreamId, u64)>> {
-        self.due().filter(|due| *due <= Instant::now())?;
-        Some(std::mem::take(self).positions.into_iter().collect())
-    }
-}
 
 impl Session {
     pub(super) fn read_frames(&self, stream: StreamId, from: u64) -> BoxFuture<'static, Read> {

@@ -10,7 +10,8 @@ use crate::streams::socket::Socket;
 /// How often the journal is looked at while nothing is heard: news may be lost. Longer, if nothing was found.
 const SHORTEST_POLL: Duration = Duration::from_millis(500);
 const LONGEST_POLL: Duration = Duration::from_secs(2);
-/// Longest time without room for what the client sends, and longest time without progress of what is sent to it (L6).
+/// Longest time without room for what the client sends, longest time that an item waits for its agent to take others, and
+/// longest time without progress of what is sent to the client (L6).
 const STUCK: Duration = Duration::from_secs(30);
 /// Longest time that a close is held back because the session is not yet detached (W1).
 const DETACH_BOUND: Duration = Duration::from_secs(10);
@@ -33,6 +34,8 @@ pub(super) struct Times {
     written: Mark,
     /// Since when there is no room for what the client sends.
     full_since: Option<Instant>,
+    /// Since when an item waits for its agent to take others.
+    held_since: Option<Instant>,
     detach_by: Option<Instant>,
     is_detached: bool,
 }
@@ -61,6 +64,8 @@ pub(super) enum Overdue {
     Ping,
     Silent,
     Stuck,
+    /// The agent takes nothing.
+    Unread,
     Detach,
 }
 
@@ -79,13 +84,20 @@ impl Times {
             pinged: false,
             written: Mark { count: 0, at: now },
             full_since: None,
+            held_since: None,
             detach_by: None,
             is_detached: false,
         }
     }
 
-    /// When something is due next, if nothing happens before.
-    pub(super) fn next(&mut self, socket: &Socket, reads: bool, askable: Askable) -> Instant {
+    /// When something is due next, if nothing happens before. The client is read from or not, and something that it sent may
+    /// be held back.
+    pub(super) fn next(
+        &mut self,
+        socket: &Socket,
+        (reads, held_since): (bool, Option<Instant>),
+        askable: Askable,
+    ) -> Instant {
         let now = Instant::now();
         // Whoever is not listened to is not silent.
         if self.heard.moves_to(socket.read(), now, !reads) {
@@ -93,6 +105,7 @@ impl Times {
         }
         self.written.moves_to(socket.written(), now, !socket.is_sending());
         self.full_since = if reads { None } else { self.full_since.or(Some(now)) };
+        self.held_since = held_since;
         self.dues(askable).map(|(at, _)| at).min().unwrap_or(now + STUCK)
     }
 
@@ -111,6 +124,7 @@ impl Times {
             (self.detach_by.filter(|_| !self.is_detached), Overdue::Detach),
             (after(self.written, STUCK), Overdue::Stuck),
             (self.full_since.map(|since| since + STUCK).filter(|_| open), Overdue::Stuck),
+            (self.held_since.map(|since| since + STUCK).filter(|_| open), Overdue::Unread),
             (after(self.heard, self.idle_timeout), Overdue::Silent),
             (after(self.heard, self.ping_interval).filter(|_| !self.pinged), Overdue::Ping),
             (askable.note.filter(|_| open), Overdue::Note),
@@ -139,7 +153,8 @@ impl Times {
             return false;
         }
         self.next_look = now + self.poll;
-        self.poll = (self.poll * 2).min(LONGEST_POLL);
+        // Who is held back waits for news of the agent.
+        self.poll = if self.held_since.is_some() { SHORTEST_POLL } else { (self.poll * 2).min(LONGEST_POLL) };
         self.looked_since = self.news_since.take();
         true
     }

@@ -71,7 +71,7 @@ proptest! {
         }
         for (key, row) in [
             (keys.stream_state(stream(of)), OfStream::State),
-            (keys.wish(stream(of)), OfStream::Wish),
+            (keys.reader(stream(of)), OfStream::Reader),
             (keys.delivered(stream(of)), OfStream::Delivered),
         ] {
             prop_assert!(keys.stream_progress().contains(&key));

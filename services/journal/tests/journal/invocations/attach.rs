@@ -2,7 +2,8 @@
 
 use journal::Journal;
 use journal::invocations::{
-    Accepted, AttachError, Attempt, Cursor, Invocation, InvocationId, Lease, LeaseError, Reattach, StreamId,
+    Accepted, AttachError, Attempt, Cursor, Invocation, InvocationId, Lease, LeaseError, OutputChange, OutputWrite,
+    Reattach, RunError, StreamId, Volume,
 };
 
 use super::support::*;
@@ -124,6 +125,32 @@ async fn what_was_delivered_begins_anew_with_each_attach() {
     assert_eq!(progress(&journal, &invocation, to).await.delivered, 2);
     attach(&journal, reattach(&invocation, 2, 1, true)).await;
     assert_eq!(progress(&journal, &invocation, to).await.delivered, 0);
+}
+
+#[tokio::test]
+async fn section_18_what_waits_for_the_agent_can_be_told_from_what_it_was_handed() {
+    let journal = in_memory().await;
+    let (invocation, lease, run, stream) = started(&journal).await;
+    let items = [octets("abc"), octets("d"), value("{}")];
+    for (item, first) in items.iter().zip([0, 3, 4]) {
+        put_one(&journal, &lease, put(stream, first, item.clone())).await;
+    }
+    put_one(&journal, &lease, put(stream, 3, octets("d"))).await;
+    let volume = Volume { entries: 3, charge: items.iter().map(charge).sum() };
+    let now = progress(&journal, &invocation, stream).await;
+    assert_eq!((now.volume, now.handed), (volume, Volume::default()), "a repetition counts once");
+
+    let handed = Volume { entries: 2, charge: charge(&items[0]) + charge(&items[1]) };
+    let note = || vec![OutputWrite { stream, change: OutputChange::Handed(handed) }];
+    journal.put_outputs(&run, invocation.id, note()).await.unwrap();
+    journal.detach(&lease).await.unwrap();
+    attach(&journal, reattach(&invocation, 2, 1, false)).await;
+    let now = progress(&journal, &invocation, stream).await;
+    assert_eq!((now.handed, now.wish), (handed, None), "whoever is attached");
+    assert_eq!(now.volume.without(now.handed), Volume::entry(charge(&items[2])));
+
+    journal.claim_run(&invocation.session).await.unwrap().unwrap();
+    assert!(matches!(journal.put_outputs(&run, invocation.id, note()).await, Err(RunError::Lost)));
 }
 
 #[tokio::test]

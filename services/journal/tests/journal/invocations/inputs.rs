@@ -4,7 +4,7 @@ use bytes::Bytes;
 use journal::Journal;
 use journal::invocations::{
     Comparison, FrameItem, InputChange, InputOutcome, InputWrite, Lease, LeaseError, MAX_ITEM_BYTES, MAX_NEW_STREAMS,
-    MAX_STREAMS, OutputChange, OutputWrite, Owner, Rule, StreamId, Terminal,
+    MAX_STREAMS, OutputChange, OutputWrite, Owner, Rule, StreamId, Terminal, Volume,
 };
 use store::counted::Counted;
 use store::memory::Memory;
@@ -18,7 +18,7 @@ fn refused(rule: Rule) -> InputOutcome {
 
 fn introducing(stream: StreamId, first: u64, inputs: &[u128]) -> InputWrite {
     let streams = inputs.iter().map(|&provisional| input(provisional)).collect();
-    InputWrite { stream, change: InputChange::Put { first, item: value("{}"), streams } }
+    InputWrite { stream, change: InputChange::Put { first, item: value("{}"), charge: 2, streams } }
 }
 
 #[tokio::test]
@@ -182,6 +182,18 @@ async fn a_put_ends_with_the_change_that_is_refused() {
     let outcomes = journal.put_inputs(&lease, writes).await.unwrap();
     assert_eq!(outcomes, [stored(), stored(), refused(Rule::InputGap)]);
     assert_eq!(progress(&journal, &invocation, stream).await.next, 2);
+}
+
+#[tokio::test]
+async fn a_note_of_what_the_agent_was_handed_does_not_read_the_input() {
+    let counted = Counted::new(Memory::default());
+    let journal = open(counted.clone()).await;
+    let (invocation, _, run, stream) = started(&journal).await;
+    let write = OutputWrite { stream, change: OutputChange::Handed(Volume::entry(1)) };
+    let before = counted.reads();
+    journal.put_outputs(&run, invocation.id, vec![write]).await.unwrap();
+    let requests = counted.reads().requests - before.requests;
+    assert_eq!(requests, 1, "who drives the queue: a put of the client conflicts with nothing");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use env::Env;
 use journal::Journal;
 use journal::invocations::{
     Accepted, Frame, FrameItem, InputChange, InputOutcome, InputWrite, Invocation, Lease, LeaseError, Outcome,
-    OutputFault, Reattach, Rule, Run, RunError, StreamId, Terminal,
+    OutputChange, OutputFault, OutputWrite, Reattach, Rule, Run, RunError, StreamId, Terminal, Volume,
 };
 use store::Engine;
 use store::fault::{Fault, FaultPlan};
@@ -24,6 +24,7 @@ const FAULTS: f64 = 0.4;
 #[derive(Default)]
 struct Model {
     frames: Vec<Frame>,
+    handed: Volume,
     terminal: Option<Terminal>,
 }
 
@@ -42,7 +43,7 @@ impl Model {
         let same = |frame: &&Frame| frame.first == first && frame.item == *item;
         match first {
             first if first == self.next() => {
-                self.frames.push(Frame { first, item: item.clone(), streams: Vec::new() });
+                self.frames.push(Frame { first, item: item.clone(), streams: Vec::new(), charge: charge(item) });
                 stored()
             }
             first if first > self.next() => InputOutcome::Refused(Rule::InputGap),
@@ -62,6 +63,12 @@ impl Model {
         }
         self.terminal = Some(Terminal::Ended);
         stored()
+    }
+
+    fn volume(&self) -> Volume {
+        let mut volume = Volume::default();
+        self.frames.iter().for_each(|frame| volume += Volume::entry(frame.charge));
+        volume
     }
 
     fn covering(&self, from: u64) -> &[Frame] {
@@ -117,7 +124,8 @@ impl World<'_> {
     async fn step(&mut self) {
         match self.choose(20) {
             0..8 => self.put_inputs().await,
-            8..14 => self.put_output().await,
+            8..13 => self.put_output().await,
+            13 => self.hand().await,
             14 => self.attach().await,
             15 => self.claim().await,
             16 => self.be_refused().await,
@@ -156,11 +164,17 @@ impl World<'_> {
         match &result {
             Ok(()) => {
                 assert_eq!(first, next);
-                self.output.1.frames.push(Frame { first, item, streams: Vec::new() });
+                self.output.1.frames.push(Frame { first, item, streams: Vec::new(), charge: 0 });
             }
             Err(RunError::Fault(of, OutputFault::OutOfSequence)) => assert!(*of == stream && first != next),
             Err(error) => panic!("{error}"),
         }
+    }
+
+    async fn hand(&mut self) {
+        self.input.1.handed += Volume { entries: self.choose(3), charge: self.choose(1_000) };
+        let write = OutputWrite { stream: self.input.0, change: OutputChange::Handed(self.input.1.handed) };
+        self.journal.put_outputs(&self.run, self.invocation.id, vec![write]).await.unwrap();
     }
 
     async fn attach(&mut self) {
@@ -233,6 +247,7 @@ impl World<'_> {
             assert_eq!(frames(journal, &self.invocation, *stream, 0).await, model.frames);
             let progress = progress(journal, &self.invocation, *stream).await;
             assert_eq!((progress.next, progress.terminal), (model.next(), model.terminal.clone()));
+            assert_eq!((progress.volume, progress.handed), (model.volume(), model.handed));
         }
         let standing = journal.standing(&self.invocation.session, self.invocation.id).await.unwrap().unwrap();
         assert_eq!(standing.attachment.generation, self.generation);

@@ -87,7 +87,13 @@ pub fn value(text: impl Into<String>) -> FrameItem {
 }
 
 pub fn put(stream: StreamId, first: u64, item: FrameItem) -> InputWrite {
-    InputWrite { stream, change: InputChange::Put { first, item, streams: Vec::new() } }
+    let charge = charge(&item);
+    InputWrite { stream, change: InputChange::Put { first, item, charge, streams: Vec::new() } }
+}
+
+/// What an item is charged, as far as these tests are concerned.
+pub fn charge(item: &FrameItem) -> u64 {
+    2 * item.size() as u64
 }
 
 pub fn emit(stream: StreamId, first: u64, item: FrameItem) -> OutputWrite {

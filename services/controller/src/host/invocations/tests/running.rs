@@ -1,11 +1,12 @@
 //! Invocations that nothing disturbs.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use journal::invocations::{InputChange, NewInput, Owner, StreamId, Terminal};
+use journal::invocations::{InputChange, NewInput, Owner, StreamId, Terminal, Volume};
 use sha2::{Digest, Sha256};
 use store::fault::{Fault, FaultPlan};
 use wire::EventKind::{EventEnd, EventExecutionStart, EventInput, EventOutput};
@@ -16,7 +17,7 @@ use wire::stream_frame::Frame;
 use wire::{Message, StreamFrame};
 
 use super::*;
-use crate::testing::agents::{Said, ended, item, says, stream, string, tokens};
+use crate::testing::agents::{Said, credit, ended, item, says, stream, string, tokens};
 use crate::testing::client::{provisional, reference};
 
 #[tokio::test(start_paused = true)]
@@ -113,6 +114,35 @@ async fn much_goes_through_with_little_credit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_the_agent_was_handed_is_noted_and_a_run_that_begins_again_takes_nothing_back() {
+    let breaks = Arc::new(AtomicBool::new(false));
+    let agents = Agents::new({
+        let breaks = Arc::clone(&breaks);
+        move |invocation| {
+            let (breaks, input) = (Arc::clone(&breaks), tokens(&invocation.method_parameters).remove(0));
+            let mut grants = Some(credit(&input, 1 << 30));
+            Box::new(move |_| if breaks.load(Ordering::Relaxed) { Some(Said::Breaks) } else { grants.take() })
+        }
+    });
+    let place = Place::alone(&agents).await;
+    let client = place.start(1, "k", Kind::Octets).await;
+    let block = FrameItem::Octets(vec![b'x'; 1 << 18].into());
+    client.send(0, &vec![block.clone(); 24]).await;
+    let handed = Volume { entries: 24, charge: 24 << 18 };
+    client.is_handed(handed).await;
+
+    // Without credit it is handed as much as any harness is at first.
+    agents.follow(|_| says([]));
+    breaks.store(true, Ordering::Relaxed);
+    while agents.invoked().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    client.send(24 << 18, &[block]).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    client.is_handed(handed).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn invocations_of_an_instance_run_one_after_the_other_and_those_of_others_meanwhile() {
     let agents = Agents::new(echo);
     let place = Place::alone(&agents).await;
@@ -159,10 +189,10 @@ async fn nested_streams_go_both_ways() {
     let nested = provisional("nested");
     let element = r#"{"kind":"string","value":{}}"#.to_owned();
     let new = NewInput { provisional: nested, element, fingerprint: [0; 32] };
-    let put = InputChange::Put { first: 0, item: FrameItem::Value(reference(nested)), streams: vec![new] };
+    let put = InputChange::Put { first: 0, item: FrameItem::Value(reference(nested)), charge: 1, streams: vec![new] };
     client.change(client.input, put).await;
     let inner = StreamId::input(client.id, nested);
-    let put = InputChange::Put { first: 0, item: text("deep"), streams: Vec::new() };
+    let put = InputChange::Put { first: 0, item: text("deep"), charge: 1, streams: Vec::new() };
     client.change(inner, put).await;
     client.change(inner, InputChange::End(1)).await;
     client.has_output(1).await;
