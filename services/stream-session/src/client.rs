@@ -400,7 +400,8 @@ impl Client {
     pub fn write(&mut self, input: InputId, item: Item) -> Result<Vec<Action>, WriteError> {
         let kept: u64 = self.inputs.iter().map(Input::kept).sum();
         let open = self.is_open();
-        let checked = self.inputs[input.0].check(item, kept)?;
+        let shared = self.inputs.iter().filter(|input| input.is_open()).count() > 1;
+        let checked = self.inputs[input.0].check(item, (kept, shared))?;
         if checked.inputs.iter().any(|(reference, _)| self.input_named(*reference).is_some()) {
             let used = Refusal::new(ErrorCode::StreamAlreadyConsumed, "a stream is named twice");
             return Err(WriteError::Invalid(used));

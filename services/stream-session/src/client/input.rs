@@ -139,14 +139,22 @@ impl Input {
         self.kept_charge
     }
 
-    /// Whether an item may be written. `kept` is what all inputs keep.
-    pub(super) fn check(&self, item: Item, kept: u64) -> Result<Checked, WriteError> {
+    /// Whether more may be written on it.
+    pub(super) fn is_open(&self) -> bool {
+        self.closing == Closing::Open
+    }
+
+    /// Whether an item may be written. `kept` is what all inputs keep. One of several that are `shared` leaves as much room as it
+    /// takes: the agent may read the others first.
+    pub(super) fn check(&self, item: Item, (kept, shared): (u64, bool)) -> Result<Checked, WriteError> {
         if self.closing != Closing::Open {
             return Err(WriteError::Closed);
         }
         let checked = self.validate(item)?;
-        let full = kept > 0 && kept + checked.charge > limits::VALUE_CHARGE;
-        if full || self.kept.len() >= KEPT_ENTRIES || !self.placed {
+        let room = limits::VALUE_CHARGE.saturating_sub(kept);
+        let leaves_room = !shared || self.kept.is_empty() || self.kept_charge + checked.charge <= room;
+        let fits = kept == 0 || checked.charge <= room && leaves_room;
+        if !fits || self.kept.len() >= KEPT_ENTRIES || !self.placed {
             return Err(WriteError::Full);
         }
         Ok(checked)

@@ -405,6 +405,20 @@ fn k4_a_writer_waits_once_16_mib_are_not_acknowledged() {
 }
 
 #[test]
+fn k4_an_input_that_is_not_read_leaves_room_for_another() {
+    let (mut client, _) = Client::start(Start { inputs: [1, 2].map(|n| (uuid(n), element(BYTE))).into(), ..start() });
+    let [unread, read] = [0, 1].map(|index| client.input(index).unwrap());
+    let mut batches = 0;
+    while client.write(unread, bytes(1 << 20)).is_ok() {
+        batches += 1;
+    }
+    assert_eq!(batches, 4, "as much as it leaves");
+    assert!(client.write(read, bytes(1 << 20)).is_ok());
+    client.end(read);
+    assert!(client.write(unread, bytes(1 << 20)).is_ok(), "nobody else needs any");
+}
+
+#[test]
 fn k14_values_are_validated_before_they_are_sent() {
     let (mut client, input) = accepted();
     let text = Item::Value(Value::String("no byte".into()));
