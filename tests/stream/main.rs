@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets a surprise panics")]
 
 mod attach;
+mod beside;
 mod first;
 mod half_open;
 mod handshake;

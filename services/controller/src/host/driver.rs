@@ -20,7 +20,7 @@ use crate::metrics::METRICS;
 use crate::ports::{
     HarnessChannel, HarnessConnection, HarnessFailure, HostFrame, ModelProvider, ToolError, ToolExecutor, TurnStart,
 };
-use crate::turn::{Action, Input, LostWriter, Refusal, Turn, TurnEnd};
+use crate::turn::{Action, Input, Interruption, LostWriter, Refusal, Turn, TurnEnd};
 
 /// Largest result of a tool, in bytes. The journal's transactions hold 10 MB.
 const MAX_RESULT_BYTES: usize = 8 << 20;
@@ -51,6 +51,13 @@ pub(super) struct Driver<'a> {
     pub(super) appended: &'a mut Vec<LogRecord>,
 }
 
+/// Something that a harness has asked for and waits for.
+#[derive(Clone, Copy)]
+enum Call<'c> {
+    Model(&'c ModelCall),
+    Tool(&'c ToolCall),
+}
+
 impl Driver<'_> {
     /// Runs `turn` to its end on the harness behind `channel`.
     pub(super) async fn run(mut self, mut turn: Turn, channel: Box<dyn HarnessChannel>, start: TurnStart) -> TurnEnd {
@@ -69,20 +76,8 @@ impl Driver<'_> {
                 Action::Finish(end) => return end,
                 // A commit under way is never abandoned.
                 Action::Append(events) => Ok(self.append(events).await),
-                Action::CallModel(call) => {
-                    let begun = Instant::now();
-                    let span = tracing::info_span!("model");
-                    let done = bounds.or_interrupted(self.call_model(&call).instrument(span)).await;
-                    METRICS.model_calls.ended(begun, &done);
-                    done
-                }
-                Action::CallTool(call) => {
-                    let begun = Instant::now();
-                    let span = tracing::info_span!("tool", tool = call.tool);
-                    let done = bounds.or_interrupted(self.call_tool(&call).instrument(span)).await;
-                    METRICS.tool_calls.ended(begun, &done);
-                    done
-                }
+                Action::CallModel(call) => self.call(&mut connection, Call::Model(&call)).await,
+                Action::CallTool(call) => self.call(&mut connection, Call::Tool(&call)).await,
                 Action::Send(frame) => bounds.or_interrupted(connection.send(frame)).await,
                 Action::Stop => Ok(self.stop(&mut connection).await),
                 Action::ReadHarness => bounds.or_interrupted(self.read(&mut connection)).await,
@@ -90,6 +85,33 @@ impl Driver<'_> {
             };
             action = turn.on(done.unwrap_or_else(Input::Interrupted));
         }
+    }
+
+    /// Makes a call for the harness. The streams of an invocation go on meanwhile.
+    async fn call(&mut self, connection: &mut LimitedConnection, call: Call<'_>) -> Result<Input, Interruption> {
+        let (begun, bounds) = (Instant::now(), self.bounds);
+        let (env, fence) = (self.env, self.writer.fence());
+        let mut exchange = self.exchange.take();
+        let answer = async {
+            match call {
+                Call::Model(call) => self.call_model(call).instrument(tracing::info_span!("model")).await,
+                Call::Tool(call) => {
+                    self.call_tool(call).instrument(tracing::info_span!("tool", tool = call.tool)).await
+                }
+            }
+        };
+        let done = match &mut exchange {
+            // Apart, so that other turns need not be as large.
+            Some(exchange) => bounds.or_interrupted(Box::pin(exchange.beside(connection, (env, fence), answer))).await,
+            None => bounds.or_interrupted(answer).await,
+        };
+        self.exchange = exchange;
+        let calls = match call {
+            Call::Model(_) => &METRICS.model_calls,
+            Call::Tool(_) => &METRICS.tool_calls,
+        };
+        calls.ended(begun, &done);
+        done
     }
 
     async fn read(&mut self, connection: &mut LimitedConnection) -> Input {

@@ -13,6 +13,7 @@ mod recall;
 mod writes;
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,8 +33,8 @@ use crate::invocation::{self, FinishedStream, Parameters, Results};
 use crate::metrics::RunningInvocation;
 use crate::ports::HostFrame;
 use crate::turn::{Divergence, Input, TurnFailure};
-pub(super) use broken::Unusable;
 use broken::Broken;
+pub(super) use broken::Unusable;
 use inputs::{Inputs, drop_input};
 use outputs::Outputs;
 use recall::Recall;
@@ -144,11 +145,58 @@ impl Exchange {
 
     /// The next thing for the turn, which writes under `fence`.
     pub(super) async fn next(&mut self, connection: &mut LimitedConnection, env: &Env, fence: Fence) -> Input {
+        // What the host did for the harness until now was no silence of the harness.
+        self.last_contact = Instant::now();
         loop {
             match self.step(connection, env, fence).await {
                 Ok(Some(input)) => return input,
                 Ok(None) => {}
                 Err(broken) => return broken.into(),
+            }
+        }
+    }
+
+    /// Does some work for the turn, which the harness waits for, while its streams go on. If it says anything else, that is kept
+    /// for the turn, and the harness is read no further.
+    pub(super) async fn beside(
+        &mut self,
+        connection: &mut LimitedConnection,
+        (env, fence): (&Env, Fence),
+        work: impl Future<Output = Input>,
+    ) -> Input {
+        let mut work = pin!(work);
+        loop {
+            self.begin_write();
+            if let Err(broken) = self.begin_read(fence) {
+                return broken.into();
+            }
+            let (failed, done) = {
+                // What is being sent is sent whole.
+                let mut sending = pin!(self.send_frames(connection));
+                tokio::select! {
+                    biased;
+                    failed = &mut sending => (failed, None),
+                    done = &mut work => (sending.await, Some(done)),
+                }
+            };
+            if let Some(failed) = failed {
+                self.heard.push_back(Heard::Other(failed));
+                return match done {
+                    Some(done) => done,
+                    None => work.await,
+                };
+            }
+            if let Some(done) = done {
+                return done;
+            }
+            let hears = self.hears() && self.heard.iter().all(|heard| matches!(heard, Heard::Return));
+            let moved = tokio::select! {
+                biased;
+                done = &mut work => return done,
+                moved = self.moves(connection, env, (hears, None)) => moved,
+            };
+            if let Err(broken) = moved {
+                return broken.into();
             }
         }
     }
@@ -175,7 +223,18 @@ impl Exchange {
         if let Some(failed) = self.send_frames(connection).await {
             return Ok(Some(failed));
         }
-        let silence_ends = self.silence_ends(connection);
+        let hears = (self.hears(), self.silence_ends(connection));
+        self.moves(connection, env, hears).await?;
+        Ok(None)
+    }
+
+    /// Waits until something has moved. Reads the harness, if `hears`, and until then if there is such a moment. Cancel safe.
+    async fn moves(
+        &mut self,
+        connection: &mut LimitedConnection,
+        env: &Env,
+        (hears, silence_ends): (bool, Option<Instant>),
+    ) -> Result<(), Broken> {
         tokio::select! {
             biased;
             written = finished(self.writing.as_mut().map(|writing| &mut writing.done)) => self.written(written?),
@@ -183,9 +242,9 @@ impl Exchange {
             news = self.news.next(), if !self.stale => self.stale = !matches!(news, Some(News::Appended { .. } | News::Delta { .. })),
             () = tokio::time::sleep_until(self.next_poll), if self.reading.is_none() => self.stale = true,
             () = at(self.inputs.note_due()), if self.writing.is_none() => {}
-            input = connection.next_until(env, silence_ends), if self.hears() => self.hear(input)?,
+            input = connection.next_until(env, silence_ends), if hears => self.hear(input)?,
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Whether the harness is read: once it has ended, it would only say so again for as long as its return is being written.

@@ -113,7 +113,7 @@ async fn assemble(store: &Store, board: &Switchboard, env: Env) -> (Host, Journa
     (host(&journal, board, env, Tasks::default(), harnesses), journal, runtime)
 }
 
-/// A host of these harnesses, without models and tools.
+/// A host of these harnesses, with a slow model and without tools.
 pub(crate) fn host(
     journal: &Journal,
     board: &Switchboard,
@@ -127,7 +127,7 @@ pub(crate) fn host(
         env,
         tasks,
         harnesses,
-        models: Arc::new(NoModel),
+        models: Arc::new(SlowModel),
         tools: None,
         powers: Powers { cancel: true, delete_session: true },
         default_project: "default".into(),
@@ -163,11 +163,16 @@ impl HarnessDirectory for Counter {
     }
 }
 
-struct NoModel;
+/// Thinks for a while about each request.
+struct SlowModel;
+
+/// How long.
+pub(crate) const THINKS: Duration = Duration::from_secs(100);
 
 #[async_trait]
-impl ModelProvider for NoModel {
+impl ModelProvider for SlowModel {
     async fn complete(&self, _: &ModelCall, _: &mut dyn DeltaSink) -> Result<Completion, ModelError> {
-        Err(ModelError("there is none".into()))
+        tokio::time::sleep(THINKS).await;
+        Ok(Completion { message: Message::text("assistant", "well"), streamed: false })
     }
 }

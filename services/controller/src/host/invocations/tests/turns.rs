@@ -3,15 +3,73 @@
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use wire::EventKind::{EventApprovalRequest, EventApprovalResult, EventToolCall};
+use tokio::time::Instant;
+use wire::EventKind::{
+    EventApprovalRequest, EventApprovalResult, EventEnd, EventExecutionStart, EventInput, EventModelCall, EventOutput,
+    EventToolCall,
+};
 use wire::event::Body;
-use wire::{ApproveRequest, CancelRequest, ExecRequest, ForkRequest, Message, ResumeRequest, Session};
+use wire::stream_frame::Frame;
+use wire::{ApproveRequest, CancelRequest, ExecRequest, ForkRequest, Invocation, Message, ResumeRequest, Session};
 
 use super::*;
-use crate::testing::agents::{Said, ended, item, says, stream, string};
+use crate::testing::agents::{Said, Script, ended, item, says, stream, string};
 use crate::testing::events::gated;
-use crate::testing::host::call;
+use crate::testing::host::{THINKS, call};
+use crate::testing::script::request;
 use crate::{Classified, ErrorClass, HostError};
+
+/// Asks a model and goes on without waiting for the answer: gives back what comes.
+fn thinks_and_echoes(invocation: &Invocation) -> Script {
+    let mut asks = Some(Said::Event(EventModelCall, Body::Model(request(&["what now?".into()]))));
+    let mut echoes = echo(invocation);
+    Box::new(move |told| asks.take().or_else(|| echoes(told)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_go_both_ways_while_the_turn_waits_for_a_model() {
+    let place = Place::alone(&Agents::new(thinks_and_echoes)).await;
+    let begun = Instant::now();
+    let client = place.start(1, "k", Kind::Strings).await;
+    client.send(0, &texts(&["a", "b"])).await;
+    client.has_output(2).await;
+    client.send(2, &texts(&["c"])).await;
+    client.end(3).await;
+    client.has_output(3).await;
+    assert!(begun.elapsed() < THINKS, "not only once it has answered");
+    assert_eq!(client.outcome().await, Outcome::Success);
+    assert_eq!(client.output().await, texts(&["a", "b", "c"]));
+    let kinds = place.kinds(&client.session).await;
+    // The answer, what the method returned, and the streams.
+    let said = [EventOutput; 3];
+    assert_eq!(kinds, [&[EventExecutionStart, EventInput, EventModelCall][..], &said, &[EventEnd]].concat());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_streamed_while_the_turn_waited_is_found_again_by_a_run_that_is_told_the_recorded_answer() {
+    let agents = Agents::new(|invocation| {
+        let (mut thinks, mut said) = (thinks_and_echoes(invocation), 0);
+        Box::new(move |told| match thinks(told) {
+            Some(Said::Frame(stream, Frame::Item(item))) => {
+                said += 1;
+                Some(Said::Frame(stream, Frame::Item(item)))
+            }
+            None if said == 2 => Some(Said::Breaks),
+            other => other,
+        })
+    });
+    let place = Place::alone(&agents).await;
+    let begun = Instant::now();
+    let client = place.start(1, "k", Kind::Strings).await;
+    client.send(0, &texts(&["a", "b"])).await;
+    client.has_output(2).await;
+    agents.follow(thinks_and_echoes);
+    client.end(2).await;
+    assert_eq!(client.outcome().await, Outcome::Success);
+    assert!(begun.elapsed() < 2 * THINKS, "the answer was recorded, although nobody was there to hear it");
+    assert_eq!(client.output().await, texts(&["a", "b"]));
+    assert_eq!(agents.invoked().len(), 2);
+}
 
 #[tokio::test(start_paused = true)]
 async fn an_invocation_that_needs_an_approval_waits_for_it_and_goes_on() {
