@@ -7,6 +7,7 @@
 mod file;
 mod group;
 mod keeper;
+mod log;
 mod queue;
 mod readers;
 mod stats;
@@ -80,7 +81,8 @@ impl Embedded {
             (Arc::<Watches>::default(), Arc::<Counters>::default(), Arc::<Signal>::default());
         let open = || file.writer().map_err(|source| file.sqlite(source));
         let turn = file.turn().map_err(|source| file.io(source))?;
-        let writer = Writer::new(open()?, turn, Arc::clone(&watches), Arc::clone(&counters), Arc::clone(&signal));
+        let (table, log) = (open()?, file.log());
+        let writer = Writer::new(table, turn, log, Arc::clone(&watches), Arc::clone(&counters), Arc::clone(&signal));
         let queue = Arc::new(Queue::new(writer));
         let keeper = Keeper {
             file: file.clone(),

@@ -11,6 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use thiserror::Error;
 
+use super::log::Log;
 use super::table::{SCHEMA, Table};
 use super::turn::Turn;
 use super::untouched::open_untouched;
@@ -155,6 +156,11 @@ impl StoreFile {
     /// Where the processes that write to the store queue.
     pub(super) fn turn(&self) -> io::Result<Turn> {
         Turn::open(&self.path)
+    }
+
+    /// What commits are written to first.
+    pub(super) fn log(&self) -> Log {
+        Log::of(&self.path)
     }
 
     /// A connection for reads.

@@ -85,7 +85,8 @@ fn write_group<'c>(
     }
 }
 
-fn begin(turn: &Turn, table: &Table) -> Result<(), GroupError> {
+/// Waits for the right to write, which ends with the transaction that this begins.
+pub(super) fn begin(turn: &Turn, table: &Table) -> Result<(), GroupError> {
     let _next = turn.wait(BUSY_WAIT);
     table.begin_write().map_err(|error| match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => GroupError::Locked,

@@ -1,7 +1,7 @@
 //! The ordered map as statements on one SQLite connection.
 
 use bytes::Bytes;
-use rusqlite::types::ValueRef;
+use rusqlite::types::{ToSql, ValueRef};
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OptionalExtension, Row, params};
 
@@ -13,27 +13,32 @@ use crate::{KeyRange, KeyValue, Page, RangeRead};
 const GET: &str = "SELECT value FROM entries WHERE key = ?1";
 const SCAN: &str = "SELECT key, value FROM entries WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3";
 const SCAN_BACK: &str = "SELECT key, value FROM entries WHERE key >= ?1 AND key < ?2 ORDER BY key DESC LIMIT ?3";
-const PUT: &str =
-    "INSERT INTO entries (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+/// Changes nothing where the value of the key is a row of `large`.
+const PUT: &str = "INSERT INTO entries (key, value) VALUES (?1, ?2)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE typeof(entries.value) <> 'integer'";
+const REPLACE: &str = "UPDATE entries SET value = ?2 WHERE key = ?1";
 const SWAP: &str = "UPDATE entries SET value = ?3 WHERE key = ?1 AND value = ?2";
 const GET_LARGE: &str = "SELECT value FROM large WHERE id = ?1";
 const PUT_LARGE: &str = "INSERT INTO large (value) VALUES (?1)";
+const REMOVE_LARGE: &str = "DELETE FROM large WHERE id IN
+    (SELECT value FROM entries WHERE key = ?1 AND typeof(value) = 'integer')";
+const REMOVE_LARGE_RANGE: &str = "DELETE FROM large WHERE id IN
+    (SELECT value FROM entries WHERE key >= ?1 AND key < ?2 AND typeof(value) = 'integer')";
 const REMOVE: &str = "DELETE FROM entries WHERE key = ?1";
 const REMOVE_RANGE: &str = "DELETE FROM entries WHERE key >= ?1 AND key < ?2";
 
 /// The tables. A value in `entries` is the bytes themselves, or the number of a row of `large`.
 ///
 /// Rows of `entries` must fit on a page: SQLite reads a row that does not in full whenever it passes it on the way to
-/// another. Large values are appended one after another, so that a group fills few pages however many keys it has.
+/// another. Large values are appended one after another, so that a group fills few pages however many keys it has. No
+/// trigger removes them: SQLite would be ready to undo every statement by itself, and copy each page before it changes it.
 pub(super) const SCHEMA: &str = "
     CREATE TABLE entries (key BLOB PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
     CREATE TABLE large (id INTEGER PRIMARY KEY, value BLOB NOT NULL);
-    CREATE TRIGGER replaced AFTER UPDATE OF value ON entries WHEN typeof(old.value) = 'integer'
-        BEGIN DELETE FROM large WHERE id = old.value; END;
-    CREATE TRIGGER removed AFTER DELETE ON entries WHEN typeof(old.value) = 'integer'
-        BEGIN DELETE FROM large WHERE id = old.value; END;
 ";
 
+/// As many statements as there are here, and some.
+const STATEMENTS: usize = 32;
 /// Most bytes of a value that is stored with its key.
 const SMALL: usize = 512;
 /// Most bytes of a key and a value that are stored together. A page of 4 KiB holds rows of up to 1,002 bytes in full.
@@ -61,6 +66,7 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new(connection: Connection) -> Self {
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
         Self { connection }
     }
 
@@ -135,7 +141,16 @@ impl Table {
 
     fn put_large(&self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
         let id = self.connection.prepare_cached(PUT_LARGE)?.insert([value])?;
-        self.connection.prepare_cached(PUT)?.execute(params![key, id]).map(drop)
+        self.put_row(key, id)
+    }
+
+    /// Puts what a row of `entries` holds: bytes, or the number of a row of `large`.
+    fn put_row(&self, key: &[u8], value: impl ToSql) -> rusqlite::Result<()> {
+        if self.connection.prepare_cached(PUT)?.execute(params![key, value])? == 0 {
+            self.connection.prepare_cached(REMOVE_LARGE)?.execute([key])?;
+            self.connection.prepare_cached(REPLACE)?.execute(params![key, value])?;
+        }
+        Ok(())
     }
 
     fn run(&self, sql: &str) -> rusqlite::Result<()> {
@@ -169,14 +184,16 @@ impl TreeMut for Table {
         if is_large(key, value) {
             return self.put_large(key, value);
         }
-        self.connection.prepare_cached(PUT)?.execute(params![key, value]).map(drop)
+        self.put_row(key, value)
     }
 
     fn remove(&mut self, key: &[u8]) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(REMOVE_LARGE)?.execute([key])?;
         self.connection.prepare_cached(REMOVE)?.execute([key]).map(drop)
     }
 
     fn remove_range(&mut self, range: &KeyRange) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(REMOVE_LARGE_RANGE)?.execute([&range.begin[..], &range.end[..]])?;
         self.connection.prepare_cached(REMOVE_RANGE)?.execute([&range.begin[..], &range.end[..]]).map(drop)
     }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::group::{GroupError, Outcome, commit_group};
+use super::group::{GroupError, Outcome, begin, commit_group};
 use super::keeper::Signal;
+use super::log::Log;
 use super::stats::Counters;
 use super::table::Table;
 use super::turn::Turn;
@@ -34,6 +35,7 @@ pub(super) enum Errand {
 pub(super) struct Writer {
     table: Table,
     turn: Turn,
+    log: Log,
     watches: Arc<Watches>,
     counters: Arc<Counters>,
     keeper: Arc<Signal>,
@@ -75,12 +77,13 @@ impl Writer {
     pub(super) fn new(
         table: Table,
         turn: Turn,
+        log: Log,
         watches: Arc<Watches>,
         counters: Arc<Counters>,
         keeper: Arc<Signal>,
     ) -> Self {
         let seen_version = table.data_version().ok();
-        Self { table, turn, watches, counters, keeper, seen_version, wal: WalGrowth::default() }
+        Self { table, turn, log, watches, counters, keeper, seen_version, wal: WalGrowth::default() }
     }
 
     /// Commits a group with one fsync and says what became of each, in order.
@@ -132,10 +135,30 @@ impl Writer {
         if !self.wal.count_group() {
             return;
         }
-        match self.table.wal_frames() {
-            Ok(frames) if self.wal.wants_copy(frames) => self.keeper.checkpoint(),
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "cannot find the length of the write-ahead log"),
+        let frames = match self.table.wal_frames() {
+            Ok(frames) => frames,
+            Err(error) => return tracing::warn!(%error, "cannot find the length of the write-ahead log"),
+        };
+        if self.wal.wants_copy(frames) {
+            self.keeper.checkpoint();
+        }
+        // Without it, commits are slower and otherwise the same.
+        match self.log.has_room(frames) {
+            Ok(true) => {}
+            Ok(false) => self.make_room(),
+            Err(error) => tracing::warn!(%error, "cannot look at the write-ahead log"),
+        }
+    }
+
+    fn make_room(&self) {
+        if let Err(error) = begin(&self.turn, &self.table) {
+            return tracing::warn!(%error, "cannot lengthen the write-ahead log");
+        }
+        if let Err(error) = self.log.lengthen() {
+            tracing::warn!(%error, "cannot lengthen the write-ahead log");
+        }
+        if let Err(error) = self.table.roll_back() {
+            tracing::error!(%error, "cannot give back the right to write");
         }
     }
 

@@ -105,6 +105,29 @@ async fn write_ahead_log_starts_anew_under_load() {
     assert!(engine.stats().checkpoints > 0);
 }
 
+#[tokio::test]
+async fn room_that_was_made_in_the_log_is_no_part_of_it() {
+    const KEYS: u8 = 40;
+    let (place, copy) = (Place::new(), Place::new());
+    let engine = place.open();
+    for key in 0..KEYS {
+        set(&engine, &[key], b"v").await.expect("commit");
+    }
+    let log = fs::metadata(place.directory.path().join("store-wal")).expect("log").len();
+    assert!(log > 4 << 20, "the log has {log} bytes");
+    // As a process leaves it that is killed.
+    for name in ["store", "store-wal"] {
+        fs::copy(place.directory.path().join(name), copy.directory.path().join(name)).expect("copy");
+    }
+    let copied = copy.open();
+    for key in 0..KEYS {
+        assert!(get(&copied, &[key]).await.is_some(), "{key}");
+    }
+    set(&copied, b"next", b"v").await.expect("commit");
+    drop(copied);
+    assert!(get(&copy.open(), b"next").await.is_some());
+}
+
 #[test]
 fn somebody_else_who_copies_the_log_is_no_trouble() {
     const ROUNDS: usize = 100;

@@ -1,0 +1,41 @@
+//! Room in the write-ahead log, made before it is needed.
+//!
+//! A commit that makes a file longer waits for the disk twice: for what it writes, and for the new length. Until the log has
+//! had its full length once, that would be every commit.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What a page takes in the log, with its header.
+const FRAME_BYTES: u64 = 4_096 + 24;
+/// Less room than for so many pages is made longer.
+const LEAST: u32 = 512;
+/// How many pages there is more room for then.
+const MORE: u32 = 1_024;
+
+/// The file of the write-ahead log.
+pub(super) struct Log {
+    path: PathBuf,
+}
+
+impl Log {
+    /// That of the store at `path`.
+    pub(super) fn of(path: &Path) -> Self {
+        let mut name = path.as_os_str().to_owned();
+        name.push("-wal");
+        Self { path: name.into() }
+    }
+
+    /// Whether there is room enough after the first `frames` pages.
+    pub(super) fn has_room(&self, frames: u32) -> io::Result<bool> {
+        Ok(fs::metadata(&self.path)?.len() >= u64::from(frames + LEAST) * FRAME_BYTES)
+    }
+
+    /// Makes the file longer. Nobody else may write to the store meanwhile. To SQLite zeros are no page: the log ends
+    /// before them.
+    pub(super) fn lengthen(&self) -> io::Result<()> {
+        let room = vec![0; (u64::from(MORE) * FRAME_BYTES) as usize];
+        OpenOptions::new().append(true).open(&self.path)?.write_all(&room)
+    }
+}
