@@ -61,7 +61,7 @@ impl Host {
         };
         let execution = ExecutionId::new(&reference.execution_id);
         let event = decision(&execution, result, request.identity, self.parts.env.unix_time());
-        let (_, records) = self.journal().take_over(state.uid(), state.last_seq(), vec![event]).await?;
+        let (_, records) = self.journal().take_over(state, vec![event]).await?;
         Ok(records.into_iter().next().unwrap_or_default())
     }
 }

@@ -73,7 +73,7 @@ impl Host {
             let state = self.state(uid).await?;
             let CancelPlan::Close(events) = self.plan_cancel(&state, named, reason).await? else { return Ok(()) };
             let _guard = self.guards.try_take(uid)?;
-            match self.journal().take_over(uid, state.last_seq(), events).await {
+            match self.journal().take_over(&state, events).await {
                 Ok((_, records)) => {
                     self.logs.appended(uid, records);
                     return Ok(());

@@ -125,11 +125,11 @@ impl Host {
         let standing = Standing::of(uid, &index);
         // What the turn appends is added to the index in place, if nobody else holds it.
         drop(index);
-        let Some(expected) = expected.filter(|&expected| expected == state.last_seq()) else {
+        if expected != Some(state.last_seq()) {
             // A turn that lost the race has fenced out whoever ran before it all the same.
             self.journal().mint(uid).await?;
             return Err(HostError::Conflict);
-        };
+        }
 
         let execution = chosen.unwrap_or_else(|| ExecutionId::mint(&self.parts.env));
         let resumability = admitted.resumability;
@@ -144,7 +144,7 @@ impl Host {
             invocation: None,
         };
         let events = opening(&start, route.name.clone(), admitted.version);
-        let (writer, appended) = self.journal().take_over(uid, expected, events).await?;
+        let (writer, appended) = self.journal().take_over(state, events).await?;
         updates.records(&appended).await;
 
         let turn = Turn::live(execution, resumability);

@@ -153,7 +153,7 @@ impl Host {
         event: Event,
         updates: &mut Updates,
     ) -> Result<(), HostError> {
-        let (_, records) = self.journal().take_over(state.uid(), state.last_seq(), vec![event]).await?;
+        let (_, records) = self.journal().take_over(state, vec![event]).await?;
         updates.records(&records).await;
         self.logs.appended(state.uid(), records);
         Ok(())

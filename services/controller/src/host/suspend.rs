@@ -20,7 +20,7 @@ impl Host {
         let route = self.recorded_route(state.harness(), recorded.as_deref()).await?;
         let runtime = &*route.harness.runtime;
         let snapshot = snapshot(runtime, &self.standing(&state).await?.point).await?;
-        self.journal().take_over(uid, state.last_seq(), vec![suspend_event(&snapshot)]).await?;
+        self.journal().take_over(&state, vec![suspend_event(&snapshot)]).await?;
         stop(runtime, uid).await;
         Ok(self.state(uid).await?.to_wire())
     }

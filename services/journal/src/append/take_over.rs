@@ -12,7 +12,7 @@ use crate::error::{AppendError, refuse};
 use crate::keys::SessionKeys;
 use crate::metrics::METRICS;
 use crate::rows::{Head, WriterToken};
-use crate::{Incarnation, Journal, Seq, SeqRange, SessionUid};
+use crate::{Incarnation, Journal, SeqRange, SessionState};
 
 /// What the transaction did.
 enum Outcome {
@@ -29,29 +29,31 @@ struct Claim {
     keys: SessionKeys,
     token: WriterToken,
     owner: Incarnation,
-    expected: Seq,
+    /// The head that the caller knows of.
+    known: Head,
     events: Vec<Event>,
     now: i64,
 }
 
 impl Journal {
-    /// Mints a fence and appends `events` after `expected`, in one transaction: what [`mint`](Self::mint) and
-    /// [`append`](Self::append) do in two.
+    /// Mints a fence and appends `events` to the log that ends as `state` says, in one transaction: what
+    /// [`mint`](Self::mint) and [`append`](Self::append) do in two. Without contention this reads nothing, as an append does.
     ///
     /// # Errors
-    /// [`AppendError::Conflict`] if the head is not `expected`; the fence is minted all the same, as a take-over in two
-    /// steps would have done. Otherwise as for [`append`](Self::append).
+    /// [`AppendError::Conflict`] if the log ends elsewhere; the fence is minted all the same, as a take-over in two steps
+    /// would have done. Otherwise as for [`append`](Self::append).
     pub async fn take_over(
         &self,
-        uid: &SessionUid,
-        expected: Seq,
+        state: &SessionState,
         mut events: Vec<Event>,
     ) -> Result<(Writer, Vec<LogRecord>), AppendError> {
         events.iter_mut().for_each(wire::normalise);
+        let (uid, known) = (state.uid(), state.head().clone());
+        let expected = known.last_seq;
         let keys = SessionKeys::new(uid);
         let token = WriterToken::mint(&self.env);
         let (owner, now) = (self.incarnation, self.env.unix_nanos());
-        let claim = Arc::new(Claim { keys, token, owner, expected, events, now });
+        let claim = Arc::new(Claim { keys, token, owner, known, events, now });
         let outcome = self
             .store
             .transact(|transaction, attempt| {
@@ -89,14 +91,19 @@ impl Claim {
         attempt: Attempt,
     ) -> Result<Outcome, TransactError<AppendError>> {
         let head_key = self.keys.head();
-        let head = read_head(transaction, &head_key).await?;
+        let head = if attempt.is_first() {
+            transaction.presume(&head_key, Some(&self.known.encode())).await?;
+            self.known.clone()
+        } else {
+            read_head(transaction, &head_key).await?
+        };
         if attempt.maybe_committed && head.writer == self.token {
             // Nobody else has minted since, so the head is as that attempt left it. That there are as many records as it
             // would have appended proves nothing: those of whoever moved the head may be as many.
             let appended = self.is_recorded(transaction).await?;
             return Ok(if appended { Outcome::TakenBefore(head) } else { Outcome::Moved });
         }
-        if head.last_seq != self.expected {
+        if head.last_seq != self.known.last_seq {
             if attempt.maybe_committed && self.is_recorded(transaction).await? {
                 return Err(refuse(AppendError::Fenced));
             }
@@ -111,7 +118,7 @@ impl Claim {
 
     /// Whether an earlier attempt appended the events, however much has been appended since.
     async fn is_recorded(&self, transaction: &mut Transaction) -> Result<bool, TransactError<AppendError>> {
-        let first = self.expected.next();
+        let first = self.known.last_seq.next();
         let read = RangeRead::forward(self.keys.batch_range(first, first)).limit(1);
         let page = transaction.get_range(&read, Isolation::Serializable).await?;
         let Some(row) = page.rows.into_iter().next() else { return Ok(false) };

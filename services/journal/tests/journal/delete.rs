@@ -65,6 +65,7 @@ async fn a_deleted_session_is_gone_for_everybody() {
     assert_eq!(list_all(&journal, "default", 10).await, [""; 0]);
     assert_eq!(journal.list_pending("default", first_page(10)).await.unwrap().sessions, []);
     assert!(matches!(journal.mint(&uid).await, Err(AppendError::NoSession)));
+    assert!(matches!(journal.take_over(&before, vec![text_event("late")]).await, Err(AppendError::NoSession)));
     for events in
         [vec![text_event("late")], vec![start_event("e2", 0), gated_call("e2", "c"), approval_request("e2", "c")]]
     {

@@ -51,8 +51,7 @@ async fn rival(journal: &Journal, sessions: &[SessionUid], caller: usize) -> Vec
     for turn in 0..TURNS {
         let uid = &sessions[(caller + turn) % sessions.len()];
         let mut keep = |records: Vec<LogRecord>| acknowledged.extend(records.into_iter().map(|r| (uid.clone(), r)));
-        let head = journal.session(uid).await.unwrap().unwrap().last_seq();
-        let mut writer = match journal.take_over(uid, head, vec![text_event("taken"); 2]).await {
+        let mut writer = match journal.take_over(&state(journal, uid).await, vec![text_event("taken"); 2]).await {
             Ok((writer, records)) => {
                 keep(records);
                 writer

@@ -104,7 +104,7 @@ impl Actor<'_> {
         let Ok(Some(state)) = self.journal.session(&uid).await else { return };
         let texts = self.texts();
         let events = texts.iter().map(text_event).collect();
-        match self.journal.take_over(&uid, state.last_seq(), events).await {
+        match self.journal.take_over(&state, events).await {
             Ok((writer, records)) => {
                 self.ledger.borrow_mut().acknowledge(&uid, records);
                 self.writer = Some(writer);
@@ -179,13 +179,13 @@ async fn a_lone_caller_never_loses_to_itself() {
     let uid = create(&journal).await;
     let mut expected = Vec::new();
     for _ in 0..200 {
-        let head = seq(expected.len() as i64);
-        let (mut writer, records) = journal.take_over(&uid, head, vec![text_event("taken"); 2]).await.unwrap();
+        let known = state(&journal, &uid).await;
+        let (mut writer, records) = journal.take_over(&known, vec![text_event("taken"); 2]).await.unwrap();
         expected.extend(records);
         expected.extend(journal.append(&mut writer, vec![text_event("more")]).await.unwrap());
         let mut writer = journal.mint(&uid).await.unwrap();
         expected.extend(journal.append(&mut writer, vec![text_event("minted")]).await.unwrap());
-        let stale = journal.take_over(&uid, head, vec![text_event("too late")]).await;
+        let stale = journal.take_over(&known, vec![text_event("too late")]).await;
         assert!(matches!(stale, Err(AppendError::Conflict)));
     }
     assert_eq!(read_all(&journal, &uid).await, expected);
@@ -200,9 +200,10 @@ async fn a_take_over_that_came_too_late_does_not_claim_the_records_of_another_on
         let engine = Memory::default();
         let (clean, plan) = (open(engine.clone()).await, FaultPlan { unknown_committed: 0.5, ..FaultPlan::none(seed) });
         let uid = create(&clean).await;
-        clean.take_over(&uid, Seq::ZERO, vec![text_event("one"), text_event("two")]).await.unwrap();
+        let empty = state(&clean, &uid).await;
+        clean.take_over(&empty, vec![text_event("one"), text_event("two")]).await.unwrap();
         let faulty = open_seeded(Fault::new(engine, plan), seed).await;
-        let late = faulty.take_over(&uid, Seq::ZERO, vec![text_event("three"), text_event("four")]).await;
+        let late = faulty.take_over(&empty, vec![text_event("three"), text_event("four")]).await;
         assert!(matches!(late, Err(AppendError::Conflict)), "seed {seed}: {late:?}");
     }
 }
@@ -247,7 +248,7 @@ async fn a_crash_at_any_commit_loses_nothing_acknowledged() {
                 assert_eq!(found[..records.len()], records);
                 assert_verifies(&found);
                 let events = vec![text_event("after the crash")];
-                let (mut writer, _) = journal.take_over(&uid, seq(found.len() as i64), events).await.unwrap();
+                let (mut writer, _) = journal.take_over(&state(&journal, &uid).await, events).await.unwrap();
                 journal.append(&mut writer, vec![end_event("e1")]).await.unwrap();
                 assert_verifies(&read_all(&journal, &uid).await);
             }
@@ -264,7 +265,7 @@ async fn short_life(engine: &Fault<Memory>) -> Vec<(SessionUid, Vec<LogRecord>)>
     let Ok(session) = journal.create(new_session("default")).await else { return acknowledged };
     let parent = session.uid();
     acknowledged.push((parent.clone(), Vec::new()));
-    let taken = journal.take_over(parent, Seq::ZERO, vec![start_event("e1", 0), text_event("one")]).await;
+    let taken = journal.take_over(&session, vec![start_event("e1", 0), text_event("one")]).await;
     let Ok((mut writer, records)) = taken else { return acknowledged };
     acknowledged[0].1.extend(records);
     for text in ["two", "three"] {

@@ -2,7 +2,7 @@
 
 use env::Env;
 use futures::TryStreamExt;
-use journal::{Journal, NewOn, NewSession, PageRequest, PageSize, Seq, SeqRange, SessionUid};
+use journal::{Journal, NewOn, NewSession, PageRequest, PageSize, Seq, SeqRange, SessionState, SessionUid};
 use store::{Engine, Store};
 use wire::event::Body;
 use wire::verify::Verifier;
@@ -45,6 +45,11 @@ pub fn new_session(project: &str) -> NewSession {
 
 pub async fn create(journal: &Journal) -> SessionUid {
     journal.create(new_session("default")).await.unwrap().uid().clone()
+}
+
+/// The session as of now.
+pub async fn state(journal: &Journal, uid: &SessionUid) -> SessionState {
+    journal.session(uid).await.unwrap().unwrap()
 }
 
 pub fn text_event(text: impl Into<String>) -> Event {

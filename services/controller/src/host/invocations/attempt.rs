@@ -143,8 +143,7 @@ impl Host {
         };
         let turn = Turn::live(attempt.execution.clone(), admitted.resumability);
         let events = opening(&start, route.name.clone(), admitted.version);
-        let (writer, appended) =
-            self.journal().take_over(state.uid(), state.last_seq(), events).await.map_err(HostError::from)?;
+        let (writer, appended) = self.journal().take_over(state, events).await.map_err(HostError::from)?;
         let ready = ReadyTurn {
             turn,
             start,

@@ -54,8 +54,8 @@ fn sorted(mut uids: Vec<SessionUid>) -> Vec<SessionUid> {
 }
 
 async fn append(journal: &Journal, uid: &SessionUid, events: &[Event]) {
-    let head = journal.session(uid).await.unwrap().unwrap().last_seq();
-    journal.take_over(uid, head, events.to_vec()).await.unwrap();
+    let state = journal.session(uid).await.unwrap().unwrap();
+    journal.take_over(&state, events.to_vec()).await.unwrap();
 }
 
 /// Plays logs in turns, cut into appends of a few events, and compares the listing with the sessions after each.
