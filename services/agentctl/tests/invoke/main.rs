@@ -129,7 +129,7 @@ async fn bytes_go_through_as_they_are() {
     world.write("in", &bytes);
     let mut command = world.invoke(&["items=-"]);
     command.stdin(File::open(world.path("in")).unwrap()).stdout(File::create(world.path("out")).unwrap());
-    let (_, stderr, code) = run(command).await;
+    let (_, stderr, code) = output(command.stderr(Stdio::piped()).spawn().unwrap()).await;
     assert_eq!((stderr.as_str(), code), ("", Some(0)));
     assert!(fs::read(world.path("out")).unwrap() == bytes);
 }

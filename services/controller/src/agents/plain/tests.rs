@@ -50,7 +50,7 @@ impl HarnessConnection for Plain {
     }
 }
 
-const EXECUTION: &str = "inv-1";
+const EXECUTION: &str = "inv-00000000-0000-5000-8000-000000000001";
 
 fn parameters(texts: &[&str]) -> String {
     let texts: Vec<_> = texts.iter().map(|text| format!(r#"{{"kind":"string","value":"{text}"}}"#)).collect();
