@@ -189,6 +189,8 @@ pub enum Event {
     Returned(Option<MethodValue>),
     /// Everything has ended.
     Finished(InvocationOutcome),
+    /// The agent was deleted, and with it the session; its outputs have ended. This is how its invocation came out.
+    Deleted(InvocationOutcome),
     /// The session is detached, durably.
     Detached,
     /// Another connection has the session.
@@ -376,6 +378,11 @@ impl Connection {
             }
             (State::Open(_), Event::Replaced) => self.last(&ServerMessage::Revoked),
             (State::Open(_), Event::Finished(outcome)) => self.finish(outcome),
+            (State::Open(open), Event::Deleted(outcome)) => {
+                let mut actions = open.drop_inputs(ServerReason::ProducerDeleted);
+                actions.extend(self.finish(outcome));
+                actions
+            }
             (State::Open(_), Event::Contradiction(refusal)) => self.violation(&refusal),
             (_, Event::Lost) => self.give_up(close::NORMAL),
             (_, Event::Draining) => self.give_up(close::GOING_AWAY),

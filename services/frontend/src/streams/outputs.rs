@@ -93,6 +93,13 @@ impl Outputs {
         None
     }
 
+    /// Ends all that have not ended. Answers how much of each was sent.
+    pub(super) fn end_all(&mut self) -> Vec<(StreamId, u64)> {
+        self.open = 0;
+        let ended = |output: &mut Output| !std::mem::replace(&mut output.ended, true);
+        self.known.iter_mut().filter_map(|(stream, output)| ended(output).then_some((*stream, output.next))).collect()
+    }
+
     /// Items before `next` are on their way.
     pub(super) fn pass(&mut self, stream: StreamId, next: u64) {
         if let Some(output) = self.known.get_mut(&stream) {

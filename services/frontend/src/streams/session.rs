@@ -38,6 +38,8 @@ const OUTPUT_AHEAD: usize = 256 << 10;
 const ANSWERS_AHEAD: usize = 1 << 20;
 /// Bytes of output that are read from the journal at once.
 const OUTPUT_READ: usize = 256 << 10;
+/// What is said of an invocation whose agent was deleted: what is always said of one that fails (V1).
+const INVOCATION_FAILED: &str = "the invocation failed";
 /// Bytes of output that may be sent before it is noted that they were.
 const UNNOTED_BYTES: usize = 1 << 20;
 
@@ -314,7 +316,7 @@ impl Session {
         match read {
             _ if self.detaching => {}
             Read::Standing(Ok(Some(standing))) => self.stands(standing),
-            Read::Standing(Ok(None)) | Read::Returned(Ok(None)) => self.on(Event::Cut(Cut::Failed)),
+            Read::Standing(Ok(None)) | Read::Returned(Ok(None)) => self.deleted(),
             Read::Frames(stream, Ok((frames, introduced))) => self.deliver(stream, frames, &introduced),
             Read::Returned(Ok(Some(read))) => self.returned(*read),
             Read::Standing(Err(error)) | Read::Frames(_, Err(error)) | Read::Returned(Err(error)) => {
@@ -361,6 +363,15 @@ impl Session {
             self.outcome = Telling::Told;
             self.on(finished);
         }
+    }
+
+    /// Nothing is left of the session (Q7).
+    fn deleted(&mut self) {
+        for (stream, items) in self.attached.outputs.end_all() {
+            self.ended(stream, items, Terminal::CancelledByServer(ServerReason::ProducerDeleted.as_str().to_owned()));
+        }
+        let (code, message) = (ErrorCode::InvocationFailed, INVOCATION_FAILED.to_owned());
+        self.on(Event::Deleted(InvocationOutcome::Failure { code, message }));
     }
 
     fn failed(&mut self, error: &dyn std::error::Error) {

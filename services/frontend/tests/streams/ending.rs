@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use journal::DeletionNote;
+use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::client::{Client, PROTOCOL, Start};
@@ -62,6 +64,25 @@ async fn h6_a_client_that_answers_pings_is_kept() {
     assert!(listening.is_err(), "nothing but pings: {listening:?}");
     runner.returns().await;
     client.expect("invocationResult").await;
+}
+
+#[tokio::test]
+async fn q7_streams_of_an_agent_that_is_deleted_end_with_that_reason() {
+    let world = World::start().await;
+    let mut client = Client::connect(&world, "alice").await;
+    let begun = client.start(&Start::new("echo")).await;
+    let runner = world.runner().await;
+    runner.returns_stream().await;
+    client.expect("invocationResult").await;
+    world.journal.delete(runner.session(), DeletionNote::default()).await.unwrap();
+    world.journal.finish_deletion(runner.session()).await.unwrap();
+    let ended = client.expect("outputStreamEnd").await;
+    assert_eq!(ended["outcome"], json!({"kind": "cancelled", "reason": "producer-deleted"}));
+    let cancelled = client.expect("streamCancel").await;
+    assert_eq!((&cancelled["channel"], &cancelled["reason"]), (begun.input(), &json!("producer-deleted")));
+    let finished = client.expect("invocationFinished").await;
+    assert_eq!(finished["outcome"]["code"], "invocation-failed", "{finished}");
+    assert_eq!(client.expect_close().await, 1000);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use super::output::{Output, item_message};
 use super::{Action, Event, InputItem, MethodValue, OutputItem, Stream, StreamWay};
 use crate::binary::BinaryMessage;
 use crate::graph::Lane;
-use crate::message::{ClientMessage, ClientReason, Mapping, MethodResult, Node, ServerMessage, Way};
+use crate::message::{ClientMessage, ClientReason, Mapping, MethodResult, Node, ServerMessage, ServerReason, Way};
 use crate::token::Role;
 use crate::{ErrorCode, Refusal};
 
@@ -169,6 +169,20 @@ impl Open {
             Event::Returned(value) => vec![self.returned(value, next_channel)],
             _ => Vec::new(),
         }
+    }
+
+    /// Nobody reads the inputs any more (Q7).
+    pub(super) fn drop_inputs(&mut self, reason: ServerReason) -> Actions {
+        let mut dropped: Vec<_> = self
+            .ends
+            .iter_mut()
+            .filter_map(|(&channel, end)| match end {
+                End::Input(input) => input.drop_by_server().then_some(channel),
+                End::Output(..) => None,
+            })
+            .collect();
+        dropped.sort_unstable();
+        dropped.into_iter().map(|channel| send(&ServerMessage::Cancel { channel, reason })).collect()
     }
 
     fn output(
