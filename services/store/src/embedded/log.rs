@@ -7,11 +7,12 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+const PAGE: usize = 4_096;
 /// What a page takes in the log, with its header.
-const FRAME_BYTES: u64 = 4_096 + 24;
-/// Less room than for so many pages is made longer.
+const FRAME_BYTES: u64 = PAGE as u64 + 24;
+/// Room for fewer pages than these is too little.
 const LEAST: u32 = 512;
-/// How many pages there is more room for then.
+/// How many pages longer it is made then.
 const MORE: u32 = 1_024;
 
 /// The file of the write-ahead log.
@@ -34,8 +35,12 @@ impl Log {
 
     /// Makes the file longer. Nobody else may write to the store meanwhile. To SQLite zeros are no page: the log ends
     /// before them.
+    ///
+    /// The zeros are written a page's worth at a time: Linux caches what one call writes in pieces as large as the call, and
+    /// each later write of a page would pass through the whole of its piece.
     pub(super) fn lengthen(&self) -> io::Result<()> {
-        let room = vec![0; (u64::from(MORE) * FRAME_BYTES) as usize];
-        OpenOptions::new().append(true).open(&self.path)?.write_all(&room)
+        let mut log = OpenOptions::new().append(true).open(&self.path)?;
+        let room = [0; PAGE];
+        (0..MORE).try_for_each(|_| log.write_all(&room))
     }
 }
