@@ -45,6 +45,9 @@ pub enum Fault {
         /// Why.
         reason: String,
     },
+    /// There is no record at all, so it is no export of a log.
+    #[error("it is missing; the export has no record")]
+    NoRecord,
     /// The log ends here, and the session says that it is longer.
     #[error("it is missing; the session has last_seq={last_seq}")]
     Missing {
@@ -89,7 +92,7 @@ impl fmt::Display for Verified {
     }
 }
 
-/// Checks an export: one record in JSON per line. `after_each` is called after each good record.
+/// Checks an export: one record in JSON per line, and at least one. `after_each` is called after each good record.
 pub fn check_export(export: impl BufRead, mut after_each: impl FnMut()) -> Result<Verified, CheckError> {
     let mut verifier = Verifier::new();
     let mut lines = Lines::new(export);
@@ -99,6 +102,7 @@ pub fn check_export(export: impl BufRead, mut after_each: impl FnMut()) -> Resul
             |line, reason| Finding { seq: verifier.last_seq() + 1, fault: Fault::Undecodable { line, reason } };
         let Line { number, text } = match next {
             Ok(Some(line)) => line,
+            Ok(None) if verifier.last_seq() == 0 => return Err(Finding { seq: 1, fault: Fault::NoRecord }.into()),
             Ok(None) => return Ok((&verifier).into()),
             Err(LineError::TooLong { number, limit }) => {
                 return Err(undecodable(number, format!("it is longer than {limit} bytes")).into());

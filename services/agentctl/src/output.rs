@@ -2,6 +2,7 @@
 
 mod content;
 mod plain;
+mod reader;
 pub mod text;
 
 use std::fmt::Display;
@@ -12,6 +13,8 @@ use thiserror::Error;
 
 use crate::cli::Format;
 use plain::Streamed;
+
+pub use reader::closed;
 
 /// Standard output, in the form that the user chose.
 pub struct Output<W: Write = BufWriter<Stdout>> {

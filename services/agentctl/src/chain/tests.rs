@@ -48,10 +48,12 @@ fn a_good_export_is_counted_and_its_head_told() {
 }
 
 #[test]
-fn an_empty_export_and_empty_lines_are_fine() {
-    assert_eq!(check_export(&b""[..], || {}).unwrap().to_string(), "records=0 head=");
+fn empty_lines_are_fine_and_nothing_else_is_not() {
     let spaced = [b"\n".as_slice(), &export(2), b"  \n\r\n"].concat();
     assert_eq!(check_export(&*spaced, || {}).unwrap().records, 2);
+    for empty in [&b""[..], b"\n \n"] {
+        assert_eq!(finding(empty).to_string(), "bad record seq=1: it is missing; the export has no record");
+    }
 }
 
 /// A digit of the fence is the one thing in a record that is not hashed (journal.md §3).

@@ -2,6 +2,7 @@
 
 mod target;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -15,7 +16,7 @@ use wire::LogRecord;
 use super::Context;
 use crate::backup::{self, Manifest};
 use crate::cli::Common;
-use crate::output::{self, Output};
+use crate::output::{self, Output, OutputError};
 use crate::progress::Progress;
 use target::Target;
 
@@ -70,7 +71,7 @@ impl Export {
         let written = written.await;
         drop(progress);
         journal.close().await;
-        let Some(path) = file else { return written.map(drop) };
+        let Some(path) = file else { return written.map(drop).map_err(of_output) };
         report(path, &written.with_context(|| path.display().to_string())?, &mut output)
     }
 
@@ -78,6 +79,11 @@ impl Export {
     fn target(&self) -> Option<&Path> {
         self.file.as_deref().filter(|path| *path != Path::new("-"))
     }
+}
+
+/// What went wrong while a backup was written to standard output.
+fn of_output(error: anyhow::Error) -> anyhow::Error {
+    error.downcast::<io::Error>().map_or_else(|other| other, |error| OutputError::from(error).into())
 }
 
 fn report(path: &Path, manifest: &Manifest, output: &mut Output) -> anyhow::Result<()> {

@@ -1,9 +1,12 @@
 //! What a record says, behind its kind: enough of it for a person who has to decide. JSON has all of it.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 
 use wire::event::Body;
-use wire::{Lifecycle, Mediation, Message, Part, ToolCall, ToolResult};
+use wire::file_part::Source;
+use wire::protobuf::{Value, value};
+use wire::{FilePart, Lifecycle, Mediation, Message, Part, ToolCall, ToolResult, part};
 
 use super::plain::{Indented, Inline};
 
@@ -30,7 +33,7 @@ impl Display for Content<'_> {
 
 fn write_message(f: &mut Formatter<'_>, message: &Message) -> fmt::Result {
     write!(f, "  {}: ", Inline(&message.role))?;
-    write_texts(f, &message.parts)
+    write_parts(f, &message.parts)
 }
 
 fn write_call(f: &mut Formatter<'_>, call: &ToolCall) -> fmt::Result {
@@ -44,7 +47,7 @@ fn write_result(f: &mut Formatter<'_>, result: &ToolResult) -> fmt::Result {
     if result.is_error {
         return write!(f, "failed: {}", Indented(&result.error));
     }
-    write_texts(f, &result.content)?;
+    write_parts(f, &result.content)?;
     result.output.as_ref().map_or(Ok(()), |output| write!(f, "{}", Inline(&json(output))))
 }
 
@@ -55,8 +58,40 @@ fn write_lifecycle(f: &mut Formatter<'_>, lifecycle: &Lifecycle) -> fmt::Result 
     if lifecycle.detail.is_empty() { Ok(()) } else { write!(f, " {}", Inline(&lifecycle.detail)) }
 }
 
-fn write_texts(f: &mut Formatter<'_>, parts: &[Part]) -> fmt::Result {
-    parts.iter().filter_map(Part::as_text).try_for_each(|text| write!(f, "{}", Indented(text)))
+/// Texts follow one another as they are; what else there is stands apart. What an invocation was given and came to is data.
+fn write_parts(f: &mut Formatter<'_>, parts: &[Part]) -> fmt::Result {
+    let mut gap = "";
+    for part in parts.iter().filter_map(|part| part.part.as_ref()) {
+        match part {
+            part::Part::Text(text) => write!(f, "{}", Indented(&text.text))?,
+            part::Part::Data(data) => {
+                for (name, value) in data.data.iter().flat_map(|data| &data.fields) {
+                    write!(f, "{gap}{}={}", Inline(name), Inline(&plain(value)))?;
+                    gap = " ";
+                }
+            }
+            part::Part::File(FilePart { name, source, .. }) => {
+                write!(f, "{gap}{}", Inline(name))?;
+                match source {
+                    Some(Source::Uri(uri)) => write!(f, "={}", Inline(uri))?,
+                    Some(Source::Bytes(bytes)) => write!(f, "={} bytes", bytes.len())?,
+                    None => {}
+                }
+            }
+            // Calls and their results have records of their own.
+            part::Part::ToolCall(_) | part::Part::ToolResult(_) | part::Part::Reasoning(_) => continue,
+        }
+        gap = " ";
+    }
+    Ok(())
+}
+
+/// A text as it is, everything else as JSON.
+fn plain(value: &Value) -> Cow<'_, str> {
+    match &value.kind {
+        Some(value::Kind::StringValue(text)) => text.into(),
+        _ => json(value).into(),
+    }
 }
 
 /// Recorded structs have a JSON form.

@@ -1,8 +1,8 @@
 use insta::assert_snapshot;
 use wire::event::Body;
 use wire::{
-    ApprovalRef, ApprovalResult, ComputeState, Event, EventKind, Lifecycle, LogRecord, Mediation, Message, Part,
-    ResourceMetadata, Session, ToolCall, ToolResult, lifecycle,
+    ApprovalRef, ApprovalResult, ComputeState, Event, EventKind, FilePart, Lifecycle, LogRecord, Mediation, Message,
+    Part, ResourceMetadata, Session, ToolCall, ToolResult, file_part, lifecycle, part,
 };
 
 use super::text::{Child, Decided, Described, Listed, Marked, Record, Waiting};
@@ -131,6 +131,31 @@ fn records_say_what_a_person_has_to_know_who_decides() {
     seq=3   EVENT_TOOL_RESULT  c1: failed: denied
     seq=3   EVENT_LIFECYCLE  FORK p@3
     seq=3   EVENT_ERROR  model failed
+    "#);
+}
+
+#[test]
+fn records_of_invocations_say_what_was_invoked_and_what_it_came_to() {
+    let data = |data: serde_json::Value| Part::data(serde_json::from_value(data).unwrap());
+    let invoked = serde_json::json!({
+        "agentType": "lines", "method": "count", "methodParameters": "{\"text\":\"a\\nb\"}", "idempotencyKey": "k\u{1b}"
+    });
+    let source = Some(file_part::Source::Uri("stream:00000001".into()));
+    let stream = part::Part::File(FilePart { name: "input".into(), source, ..Default::default() });
+    let messages = [
+        (EventKind::EventInput, "user", vec![data(invoked)]),
+        (EventKind::EventOutput, "assistant", vec![data(serde_json::json!({ "result": "{\"lines\":2}" }))]),
+        (EventKind::EventOutput, "assistant", vec![stream.into(), data(serde_json::json!({ "itemCount": "2" }))]),
+        (EventKind::EventOutput, "assistant", vec![data(serde_json::json!({ "of": { "a": [1, null] }, "to": true }))]),
+    ];
+    let line = |(kind, role, parts): (EventKind, &str, Vec<Part>)| {
+        Record(&record(3, kind, Some(Body::Message(Message { role: role.into(), parts })))).to_string()
+    };
+    assert_snapshot!(messages.map(line).join("\n"), @r#"
+    seq=3   EVENT_INPUT  user: agentType=lines idempotencyKey=k\u{1b} method=count methodParameters={"text":"a\nb"}
+    seq=3   EVENT_OUTPUT  assistant: result={"lines":2}
+    seq=3   EVENT_OUTPUT  assistant: input=stream:00000001 itemCount=2
+    seq=3   EVENT_OUTPUT  assistant: of={"a":[1,null]} to=true
     "#);
 }
 

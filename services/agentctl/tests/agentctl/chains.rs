@@ -88,6 +88,18 @@ fn a_failed_export_leaves_the_old_file_and_nothing_else() {
 }
 
 #[test]
+fn an_empty_file_is_no_export_and_a_session_without_records_verifies() {
+    let ctl = Ctl::new();
+    let uid = ctl.ok(&["create", "--harness", "echo"]);
+    assert_eq!(ctl.ok(&["verify", "--session", uid.trim()]), format!("ok session={} records=0 head=\n", uid.trim()));
+    fs::write(ctl.path("empty.jsonl"), "").unwrap();
+    let ended = ctl.run(&["verify", "--file", "empty.jsonl"]);
+    assert_eq!(ended.code, 1);
+    assert_eq!(ended.stdout, "bad record seq=1: it is missing; the export has no record\n");
+    assert_eq!(ended.stderr, "agentctl: file=empty.jsonl does not verify\n");
+}
+
+#[test]
 fn an_export_that_is_not_there_is_named() {
     let ended = Ctl::new().run(&["verify", "--file", "nothing.jsonl"]);
     assert_eq!(ended.code, 1);

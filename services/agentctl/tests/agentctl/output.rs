@@ -110,8 +110,8 @@ fn a_reader_that_has_read_enough_ends_the_command_quietly() {
     for _ in 0..20 {
         ctl.ok(&["exec", "--session", &uid, "--input", &"y".repeat(100_000)]);
     }
-    for command in ["replay", "export"] {
-        let mut command = ctl.command(&[command, "--session", &uid]);
+    for arguments in [&["replay", "--session", &uid][..], &["export", "--session", &uid], &["export", "--all"]] {
+        let mut command = ctl.command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut head = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut head).unwrap();

@@ -91,6 +91,24 @@ fn a_watch_shows_what_is_there_and_what_comes_until_it_is_interrupted() {
 }
 
 #[test]
+fn a_watch_ends_quietly_when_its_reader_goes_away_though_nothing_happens() {
+    let ctl = Ctl::new();
+    let session = ctl.new_session("one");
+    let mut watch = ctl.command(&["watch", "--session", &session]);
+    let mut child = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut shown = vec![0; echo_turn(1, "one").len()];
+    child.stdout.take().unwrap().read_exact(&mut shown).unwrap();
+    let (watcher, (done, endings)) = (Pid::from_child(&child), sync_channel(1));
+    thread::spawn(move || done.send(child.wait_with_output().unwrap()));
+    let output = endings.recv_timeout(BOUND).unwrap_or_else(|_| {
+        kill_process(watcher, Signal::KILL).unwrap();
+        panic!("nobody reads, and it goes on");
+    });
+    let ended = ended(&output);
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+}
+
+#[test]
 fn an_interrupted_turn_is_recorded_as_such_before_the_command_ends() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
