@@ -130,6 +130,7 @@ impl Node {
             default_project: PROJECT.to_owned(),
             turn_limits: TurnLimits { idle_timeout: IDLE_TIMEOUT, max_events: 1_000 },
             history_cache: *self.dice.pick(&[0, 8 << 10, 1 << 20]),
+            history_memory: 256 << 20,
         })
     }
 

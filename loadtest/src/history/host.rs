@@ -110,6 +110,7 @@ async fn start(store: &Counted<Embedded>, harnesses: &Arc<Harnesses>) -> anyhow:
         powers: Powers::default(),
         default_project: "loadtest".to_owned(),
         history_cache: 256 << 20,
+        history_memory: 1 << 30,
         turn_limits: TurnLimits { idle_timeout: Duration::from_secs(60), max_events: 1_000 },
     });
     Ok((journal, host))

@@ -257,6 +257,11 @@ pub struct LimitsConfig {
     /// is larger for each turn
     #[arg(id = "limits.history_cache", long = "history-cache", value_name = "SIZE")]
     pub history_cache: ByteSize,
+
+    /// Memory for the logs of the turns that run, those of less than 16 MiB not counted. A turn whose log does not fit waits for up
+    /// to 10 s and is refused then; a log that alone is larger runs alone
+    #[arg(id = "limits.history_memory", long = "history-memory", value_name = "SIZE")]
+    pub history_memory: ByteSize,
 }
 
 /// HTTP/2 pings on connections of clients that are silent. A harness that is silent is bounded by
@@ -366,6 +371,7 @@ impl Default for LimitsConfig {
             turn_idle_timeout: Period::seconds(600),
             max_turn_events: Count::at_least_one(100_000),
             history_cache: ByteSize::mebibytes(256),
+            history_memory: ByteSize::mebibytes(1024),
         }
     }
 }

@@ -364,6 +364,7 @@ impl Parts {
             default_project: config.project.clone(),
             turn_limits: config.turn_limits(),
             history_cache: config.limits.history_cache.get(),
+            history_memory: config.limits.history_memory.get(),
         });
         host.finish_deletions();
         Ok(Self { env, tasks, journal: local, host, registry, coordination })

@@ -80,6 +80,9 @@ pub struct HostParts {
     /// Most bytes of memory for the logs of sessions that are kept between their turns. A log that alone is larger is
     /// read anew for each turn.
     pub history_cache: usize,
+    /// Most bytes of memory for the logs of the turns that run, those of less than 16 MiB not counted. A turn whose log does
+    /// not fit waits, and is refused after ten seconds; a log that alone is larger runs alone.
+    pub history_memory: usize,
 }
 
 /// A session host: everything behind the Sessions service. Cheap to clone; clones are the same host.
@@ -98,7 +101,7 @@ impl Host {
     pub fn new(mut parts: HostParts) -> Self {
         let announcer = Announcer(Arc::clone(&parts.coordinator));
         parts.journal = parts.journal.observed_by(Arc::new(announcer));
-        let logs = Logs::new(parts.journal.clone(), parts.history_cache);
+        let logs = Logs::new(parts.journal.clone(), parts.history_cache, parts.history_memory);
         let (guards, agents, drives) = (Guards::default(), AgentCatalog::default(), Drives::default());
         let host = Self { parts: Arc::new(parts), guards, logs, agents, drives };
         host.parts.coordinator.serve(PeerDesk::of(&host));

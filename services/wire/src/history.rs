@@ -1,5 +1,6 @@
 //! The events that a harness is given as the history of its session.
 
+use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -10,19 +11,26 @@ use crate::Event;
 pub struct History {
     events: Arc<Vec<Event>>,
     len: usize,
+    _held: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl History {
     /// All of `events`.
     #[must_use]
     pub fn new(events: Vec<Event>) -> Self {
-        Self { len: events.len(), events: Arc::new(events) }
+        Self { len: events.len(), events: Arc::new(events), _held: None }
     }
 
     /// The first `len` of these events, or all if there are fewer.
     #[must_use]
     pub fn prefix(self, len: usize) -> Self {
-        Self { len: len.min(self.len), events: self.events }
+        Self { len: len.min(self.len), ..self }
+    }
+
+    /// These events, with something that is to live for as long as this value or a clone of it does.
+    #[must_use]
+    pub fn holding(self, held: impl Any + Send + Sync) -> Self {
+        Self { _held: Some(Arc::new(held)), ..self }
     }
 
     /// Adds events at the end. Copies only while another clone is alive.

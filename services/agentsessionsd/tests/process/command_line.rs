@@ -141,6 +141,7 @@ max_connections = 4096
 turn_idle_timeout = "10m"
 max_turn_events = 100000
 history_cache = "256MiB"
+history_memory = "1GiB"
 
 [streams]
 addr = ""

@@ -125,6 +125,9 @@ pub enum HostError {
     /// Another node has taken the session over.
     #[error("session was taken over by another writer")]
     Fenced,
+    /// The turns that run have logs too large for that of this session beside them.
+    #[error("node has no memory for the log of this session beside those in use; retry later, or at another node")]
+    NoRoom,
     /// The node is shutting down.
     #[error("node is draining; retry at another node")]
     Draining,
@@ -290,6 +293,7 @@ impl Classified for HostError {
             | Self::Decision(InvalidDecision::Undecidable(_) | InvalidDecision::DecidedOtherwise) => FailedPrecondition,
             Self::Busy | Self::Conflict | Self::Fenced => Aborted,
             Self::HarnessUnavailable { .. }
+            | Self::NoRoom
             | Self::Draining
             | Self::Turn(TurnFailure::Interrupted(Interruption::Shutdown)) => Unavailable,
             Self::DeadlineExceeded => DeadlineExceeded,

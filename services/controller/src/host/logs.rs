@@ -3,14 +3,19 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use journal::{Journal, Seq, SeqRange, SessionState, SessionUid};
 use prost::Message;
 use wire::{Event, History, LogRecord};
 
 use super::HostError;
 use crate::log::Log;
+use room::{Place, Room};
 
+mod room;
+
+/// Most records that are read before they are added to a log.
+const READ_RECORDS: usize = 1_024;
 /// What an event takes in memory beside its contents, strings and index included. Measured: 660 to 1,600 bytes.
 const EVENT_BYTES: usize = 1024;
 
@@ -44,6 +49,11 @@ impl SessionLog {
             .is_none_or(|first| first.seq == self.head().next().to_wire() && first.prev_hash == self.head_hash)
     }
 
+    /// With its place in memory, for whoever uses it.
+    fn at(self, place: Place) -> Self {
+        Self { history: self.history.holding(place.settle()), ..self }
+    }
+
     /// Adds the records that follow the head.
     fn extend(&mut self, records: Vec<LogRecord>) {
         let events: Vec<Event> = records
@@ -68,27 +78,35 @@ impl SessionLog {
 pub(super) struct Logs {
     journal: Journal,
     kept: Arc<Mutex<Kept>>,
+    room: Room,
 }
 
 impl Logs {
-    /// Keeps up to `limit` bytes of events in memory, all sessions together.
-    pub(super) fn new(journal: Journal, limit: usize) -> Self {
-        Self { journal, kept: Arc::new(Mutex::new(Kept::new(limit))) }
+    /// Keeps up to `kept` bytes of events in memory, all sessions together, and hands out up to `in_use`.
+    pub(super) fn new(journal: Journal, kept: usize, in_use: usize) -> Self {
+        Self { journal, kept: Arc::new(Mutex::new(Kept::new(kept))), room: Room::new(in_use) }
     }
 
-    /// The log of a session up to the head of `state`.
+    /// The log of a session up to the head of `state`. Its history holds the place in memory that it takes.
+    ///
+    /// # Errors
+    /// [`HostError::NoRoom`] if there is none.
     pub(super) async fn load(&self, state: &SessionState) -> Result<SessionLog, HostError> {
-        let uid = state.uid();
+        let (uid, mut place) = (state.uid(), self.room.place());
         let kept = self.kept(|kept| kept.get(uid)).filter(|log| log.can_lead_to(state)).unwrap_or_default();
         if kept.head() == state.last_seq() {
-            return Ok(kept);
+            place.fit(kept.bytes).await?;
+            return Ok(kept.at(place));
         }
-        let new = self.read(state, kept.head()).await?;
-        if kept.is_continued_by(&new) {
-            return Ok(self.grow(uid, kept, new));
+        // What is kept goes first: while it shares index and events with the log, adding to them would copy both.
+        self.kept(|kept| kept.take(uid));
+        let mut log = kept;
+        if !self.read_on(&mut log, state, &mut place).await? {
+            log = SessionLog::default();
+            self.read_on(&mut log, state, &mut place).await?;
         }
-        let whole = self.read(state, Seq::ZERO).await?;
-        Ok(self.grow(uid, SessionLog::default(), whole))
+        self.kept(|kept| kept.insert(uid.clone(), log.clone()));
+        Ok(log.at(place))
     }
 
     /// Notes what was appended to a session, if its log is kept up to there.
@@ -109,9 +127,19 @@ impl Logs {
         self.kept(|kept| kept.bytes)
     }
 
-    async fn read(&self, state: &SessionState, after: Seq) -> Result<Vec<LogRecord>, HostError> {
-        let range = SeqRange { from: after.next(), to: Some(state.last_seq()) };
-        Ok(self.journal.records(state.uid(), range).try_collect().await?)
+    /// Adds what the journal has after the head of `log`. Returns false if that continues another log.
+    async fn read_on(&self, log: &mut SessionLog, state: &SessionState, place: &mut Place) -> Result<bool, HostError> {
+        let is_new = log.head() == Seq::ZERO;
+        let range = SeqRange { from: log.head().next(), to: Some(state.last_seq()) };
+        let mut read = self.journal.records(state.uid(), range).try_ready_chunks(READ_RECORDS).boxed();
+        while let Some(records) = read.try_next().await.map_err(|broken| broken.1)? {
+            if !is_new && !log.is_continued_by(&records) {
+                return Ok(false);
+            }
+            log.extend(records);
+            place.fit(log.bytes).await?;
+        }
+        Ok(true)
     }
 
     /// Keeps `log` with `records` added.
@@ -178,6 +206,8 @@ mod tests {
     use wire::EventKind;
 
     use super::*;
+    use crate::testing::events::Of;
+    use crate::testing::host::World;
 
     fn log_of(events: i64) -> SessionLog {
         let mut log = SessionLog::default();
@@ -203,5 +233,25 @@ mod tests {
         assert!(kept.get(&uid("sess-a")).is_some() && kept.get(&uid("sess-c")).is_some());
         kept.insert(uid("sess-d"), log_of(6));
         assert_eq!(kept.logs.len(), 2, "one that is too large alone is not kept");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_large_log_that_is_in_use_leaves_no_room_for_another() {
+        const EVENTS: usize = (20 << 20) / EVENT_BYTES;
+        let world = World::new().await;
+        let logs = Logs::new(world.journal.clone(), 0, 30 << 20);
+        let mut writer = world.journal.mint(&world.session).await.unwrap();
+        for _ in 0..EVENTS / 1_000 {
+            let events = (0..1_000).map(|_| Of("e").error()).collect();
+            world.journal.append(&mut writer, events).await.unwrap();
+        }
+        let state = world.journal.session(&world.session).await.unwrap().unwrap();
+
+        let first = logs.load(&state).await.unwrap();
+        assert!(matches!(logs.load(&state).await, Err(HostError::NoRoom)));
+        // The harness has what it is told, and nothing else of the log is large.
+        let SessionLog { index, history, .. } = first;
+        drop(history);
+        assert_eq!(logs.load(&state).await.unwrap().head(), index.head());
     }
 }

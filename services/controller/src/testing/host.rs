@@ -132,6 +132,7 @@ pub(crate) fn host(
         powers: Powers { cancel: true, delete_session: true },
         default_project: "default".into(),
         history_cache: 64 << 20,
+        history_memory: 256 << 20,
         turn_limits: TurnLimits { idle_timeout: Duration::from_secs(60), max_events: 1000 },
     })
 }

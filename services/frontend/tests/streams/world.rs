@@ -97,6 +97,7 @@ impl World {
             powers: Powers { cancel: false, delete_session: false },
             default_project: "default".into(),
             history_cache: 1 << 20,
+            history_memory: 256 << 20,
             turn_limits: TurnLimits { idle_timeout: BOUND * 10, max_events: 1000 },
         });
         let files = tempfile::tempdir().unwrap();
