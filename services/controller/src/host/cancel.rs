@@ -33,13 +33,12 @@ impl Host {
         let known = self.session(&request.session).await?;
         let uid = known.uid();
         let mut named = some_id(&request.execution_id);
-        match self.cancel_live(uid, named.as_ref(), &request.reason).await? {
-            Some(stopped) => named = named.or_else(|| some_id(stopped.as_str())),
-            None if self.cancel_elsewhere(&known, named.as_ref(), &request.reason).await => {
-                return Ok(self.state(uid).await?.to_wire());
-            }
-            None => {}
-        }
+        let stopped = match self.cancel_live(uid, named.as_ref(), &request.reason).await? {
+            None => self.cancel_elsewhere(&known, named.as_ref(), &request.reason).await,
+            stopped => stopped,
+        };
+        // It may have ended or parked by itself just before: what its records say counts.
+        named = named.or_else(|| stopped.and_then(|stopped| some_id(stopped.as_str())));
         match self.cancel_recorded(uid, named.as_ref(), &request.reason).await {
             // A turn may be about to begin, and that one is meant.
             Err(HostError::Uncancelable(_)) if named.is_none() && self.guards.is_taken(uid) => {
@@ -52,14 +51,20 @@ impl Host {
         Ok(self.state(uid).await?.to_wire())
     }
 
-    /// Whether the node that owns the session has stopped the turn there.
-    async fn cancel_elsewhere(&self, state: &SessionState, named: Option<&ExecutionId>, reason: &str) -> bool {
-        let Some(owner) = self.running_elsewhere(state) else { return false };
+    /// Has the turn stopped by the node that owns the session. Returns its id, or `None` if it did not run there.
+    async fn cancel_elsewhere(
+        &self,
+        state: &SessionState,
+        named: Option<&ExecutionId>,
+        reason: &str,
+    ) -> Option<ExecutionId> {
+        let owner = self.running_elsewhere(state)?;
         // Named even so: a question that comes late must not stop the next turn.
         let execution = named.cloned().or_else(|| state.projection().latest_execution());
         let session = state.uid().clone();
-        let question = Question::Cancel { session, execution, reason: reason.to_owned() };
-        self.parts.coordinator.ask(owner, question).await.unwrap_or(false)
+        let question = Question::Cancel { session, execution: execution.clone(), reason: reason.to_owned() };
+        let is_stopped = self.parts.coordinator.ask(owner, question).await.unwrap_or(false);
+        execution.filter(|_| is_stopped)
     }
 
     /// Ends an interrupted turn by its records, under a fence of its own.
@@ -85,15 +90,22 @@ impl Host {
         Err(HostError::Conflict)
     }
 
-    /// Records the end of a turn that ran here and has been stopped, under its own fence.
+    /// Records the end of the turn with this recorded id, which ran here and has been stopped, under its own fence.
     pub(super) async fn close_canceled(
         &self,
         writer: &mut Writer,
+        turn: &ExecutionId,
         reason: &str,
         updates: &mut Updates,
     ) -> Result<(), HostError> {
         let state = self.state(writer.uid()).await?;
-        let CancelPlan::Close(events) = self.plan_cancel(&state, None, reason).await? else { return Ok(()) };
+        let named = Some(turn).filter(|turn| !turn.is_legacy());
+        let plan = match self.plan_cancel(&state, named, reason).await {
+            // Whoever has taken the session over meanwhile has ended it, or begun another one.
+            Err(HostError::Uncancelable(_)) => return Err(HostError::Fenced),
+            plan => plan?,
+        };
+        let CancelPlan::Close(events) = plan else { return Ok(()) };
         let records = self.journal().append(writer, events).await?;
         updates.records(&records).await;
         self.logs.appended(writer.uid(), records);

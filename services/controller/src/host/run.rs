@@ -46,7 +46,8 @@ impl Host {
     pub(super) async fn run_turn(&self, ready: ReadyTurn<'_>, updates: &mut Updates) -> Result<Ended, HostError> {
         let ReadyTurn { turn, start, channel, runtime, standing, bounds, guard, mut writer, exchange, mut appended } =
             ready;
-        let bounds = &bounds.stopped_by(guard.run(turn.recorded_id().clone()));
+        let recorded_id = turn.recorded_id().clone();
+        let bounds = &bounds.stopped_by(guard.run(recorded_id.clone()));
         if let Some(owner) = guard.silent() {
             self.parts.coordinator.dispossess(owner, writer.uid());
         }
@@ -82,7 +83,7 @@ impl Host {
         live.ended(outcome_of(&outcome));
         self.logs.appended(writer.uid(), appended);
         if matches!(outcome, Err(HostError::TurnCanceled)) {
-            self.close_canceled(&mut writer, bounds.stop_order().reason(), updates).await?;
+            self.close_canceled(&mut writer, &recorded_id, bounds.stop_order().reason(), updates).await?;
         }
         outcome
     }

@@ -1,8 +1,11 @@
 //! Two hosts on one journal.
 
+use std::sync::Mutex;
+
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use wire::EventKind::{EventEnd, EventError, EventExecutionStart, EventInput, EventLifecycle, EventOutput};
 use wire::exec_update::Update;
 use wire::{CancelRequest, DeleteSessionRequest, ExecState, ExecUpdate, Resumability, WatchRequest};
@@ -14,7 +17,7 @@ use crate::testing::host::{World, call};
 struct Pair {
     one: World,
     two: World,
-    running: tokio::task::JoinHandle<Result<String, HostError>>,
+    running: JoinHandle<Result<String, HostError>>,
     go_on: oneshot::Sender<()>,
 }
 
@@ -105,6 +108,54 @@ async fn a_turn_is_canceled_through_any_node() {
     let canceled = pair.two.host.cancel(cancel_request(session)).await.unwrap();
     assert_eq!(canceled.exec_state(), ExecState::ExecCanceled);
     assert!(matches!(pair.running.await.unwrap(), Err(HostError::TurnCanceled)));
+}
+
+/// Says that it has stopped a turn which has gone on to its end by itself, if there is a way to let it.
+struct Late(Mutex<Option<(oneshot::Sender<()>, JoinHandle<Result<String, HostError>>)>>);
+
+#[async_trait]
+impl Peer for Late {
+    async fn answer(&self, _: Question) -> Option<bool> {
+        let turn = self.0.lock().unwrap().take();
+        if let Some((go_on, running)) = turn {
+            go_on.send(()).unwrap();
+            running.await.unwrap().unwrap();
+        }
+        Some(true)
+    }
+
+    async fn dispossessed(&self, _: &SessionUid) {}
+}
+
+#[tokio::test]
+async fn a_turn_that_its_node_did_not_stop_in_time_is_canceled_by_its_records() {
+    let pair = Pair::with_a_running_turn().await;
+    let session = &pair.one.session;
+    pair.one.board.line(pair.owner()).serve(Arc::new(Late(Mutex::new(None))));
+    let canceled = pair.two.host.cancel(cancel_request(session)).await.unwrap();
+    assert_eq!(canceled.exec_state(), ExecState::ExecCanceled);
+    pair.go_on.send(()).unwrap();
+    pair.running.await.unwrap().unwrap_err();
+}
+
+#[tokio::test]
+async fn a_named_turn_that_ends_before_its_node_can_stop_it_is_not_said_to_be_canceled() {
+    let Pair { one, two, running, go_on } = Pair::with_a_running_turn().await;
+    let execution_id = one.log(&one.session).await[0].execution_id.clone();
+    let late = Late(Mutex::new(Some((go_on, running))));
+    one.board.line(one.journal.incarnation()).serve(Arc::new(late));
+    let request = CancelRequest { execution_id, ..cancel_request(&one.session) };
+    assert!(matches!(two.host.cancel(request).await, Err(HostError::Uncancelable(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_another_node_supersedes_before_it_is_stopped_has_lost_its_session() {
+    let pair = Pair::with_a_running_turn().await;
+    let session = &pair.one.session;
+    pair.one.board.sleeps(pair.owner());
+    pair.two.turn(session).await.unwrap();
+    pair.one.host.cancel(cancel_request(session)).await.unwrap();
+    assert!(matches!(pair.running.await.unwrap(), Err(HostError::Fenced)));
 }
 
 #[tokio::test]
