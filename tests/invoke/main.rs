@@ -9,8 +9,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::{AgentServer, BOUND, NodeBuilder, NodeProcess, binary};
+use support::{AgentServer, BOUND, NodeBuilder, NodeProcess, binary, rounds};
 use tempfile::TempDir;
+use wire::EventKind;
 
 /// The example agents, a journal for nodes, and a directory for commands.
 struct World {
@@ -136,6 +137,33 @@ async fn r5_failures_have_their_exit_code_and_what_came_before_them_is_printed()
     assert!(code == Some(1) && stderr.contains("NOT_FOUND"), "{stderr}");
     let (_, stderr, code) = world.run(&node, &["lines", "sort"]).await;
     assert!(code == Some(1) && stderr.contains("it has count"), "{stderr}");
+}
+
+/// START, INPUT, the account of the streams, the result and END, also when all of it happens at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_recorded_of_an_invocation_is_recorded_once() {
+    const KINDS: [EventKind; 5] = [
+        EventKind::EventExecutionStart,
+        EventKind::EventInput,
+        EventKind::EventOutput,
+        EventKind::EventOutput,
+        EventKind::EventEnd,
+    ];
+    let world = World::new().await;
+    let node = world.node().await;
+    fs::write(world.path("empty"), "").unwrap();
+    let rounds = rounds(50);
+    for _ in 0..rounds {
+        let (stdout, stderr, code) = world.run(&node, &["lines", "count", "text=@empty"]).await;
+        assert_eq!((stdout.as_str(), code), ("{\"lines\":0,\"bytes\":0}\n", Some(0)), "{stderr}");
+    }
+    let mut api = node.api().await;
+    let request = wire::ListSessionsRequest { project: "default".into(), ..Default::default() };
+    let sessions = api.client.list_sessions(request).await.unwrap().into_inner().sessions;
+    let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
+    let kinds = api.log(&session.metadata.as_ref().unwrap().uid).await;
+    let kinds: Vec<_> = kinds.into_iter().map(|record| record.event.unwrap().kind()).collect();
+    assert_eq!(kinds, KINDS.repeat(rounds));
 }
 
 #[tokio::test(flavor = "multi_thread")]

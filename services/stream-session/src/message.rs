@@ -216,6 +216,9 @@ pub enum OutputOutcome {
     Cancelled(ServerReason),
 }
 
+/// What is said of an invocation that its agent failed, whatever it failed of (V1).
+pub const INVOCATION_FAILED: &str = "the invocation failed";
+
 /// How an invocation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvocationOutcome {

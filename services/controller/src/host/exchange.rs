@@ -26,7 +26,7 @@ use journal::{Fence, Journal};
 use tokio::time::Instant;
 use wire::event::Body;
 use wire::stream_frame::Frame as Told;
-use wire::{EventKind, HarnessEnd, StreamFrame, StreamItem};
+use wire::{EventKind, HarnessEnd, StreamFrame};
 
 use super::limits::LimitedConnection;
 use crate::invocation::{self, FinishedStream, Parameters, Results};
@@ -121,7 +121,7 @@ impl Exchange {
         let (results, recorded) =
             (Results::new(&start.result_schema)?, outputs.into_iter().map(|state| state.progress));
         let attached = invocation.attachment.holder.is_some();
-        let outputs = Outputs::new(id, results, (invocation.returned.clone(), attached), recorded);
+        let outputs = Outputs::new(id, results, (invocation.returned.clone(), attached), inputs.len(), recorded);
         let mut exchange = Box::new(Self {
             journal: journal.clone(),
             run: run.clone(),
@@ -521,14 +521,6 @@ fn ending(event: &wire::Event) -> Option<Ending> {
     match &event.body {
         Some(Body::End(end)) if end.state == HarnessEnd::COMPLETED => Some(Ending::Completed),
         _ => (event.kind() == EventKind::EventEnd).then_some(Ending::Failed),
-    }
-}
-
-/// How many items it is.
-fn count(item: &StreamItem) -> u64 {
-    match &item.item {
-        Some(wire::stream_item::Item::Octets(octets)) => octets.len() as u64,
-        _ => 1,
     }
 }
 

@@ -20,7 +20,7 @@ use journal::invocations::{
 };
 use stream_session::ErrorCode;
 use stream_session::graph::Graph;
-use stream_session::message::{InvocationOutcome, ServerReason};
+use stream_session::message::{INVOCATION_FAILED, InvocationOutcome, ServerReason};
 use stream_session::server::{Action, Connection, Cut, Event};
 
 use super::Endpoint;
@@ -38,8 +38,6 @@ const OUTPUT_AHEAD: usize = 256 << 10;
 const ANSWERS_AHEAD: usize = 1 << 20;
 /// Bytes of output that are read from the journal at once.
 const OUTPUT_READ: usize = 256 << 10;
-/// What is said of an invocation whose agent was deleted: what is always said of one that fails (V1).
-const INVOCATION_FAILED: &str = "the invocation failed";
 /// Bytes of output that may be sent before it is noted that they were.
 const UNNOTED_BYTES: usize = 1 << 20;
 

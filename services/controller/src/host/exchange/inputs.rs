@@ -7,6 +7,7 @@ use journal::invocations::{
     Frame, FrameItem, OutputChange, OutputWrite, StreamId, StreamProgress, StreamState, Terminal, Volume,
 };
 use stream_session::Refusal;
+use stream_session::message::ServerReason;
 use tokio::time::Instant;
 use wire::stream_frame::Frame as Told;
 use wire::stream_item::Item;
@@ -114,7 +115,8 @@ impl Inputs {
                 input.over = true;
                 input.ahead.clear();
                 let news = !std::mem::replace(&mut input.dropped, true) && input.terminal.is_none();
-                Ok(news.then(|| drop_input(id, reason)))
+                let reason = ServerReason::parse(&reason).unwrap_or(ServerReason::ConsumerDrop);
+                Ok(news.then(|| drop_input(id, reason.as_str().to_owned())))
             }
             Told::Item(_) | Told::End(_) => Err(TurnFailure::Violation("it writes to an input")),
         }

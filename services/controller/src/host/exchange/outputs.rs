@@ -1,24 +1,31 @@
 //! The outputs of an invocation, and what its method returns, as its harness sends them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::mem;
 
 use journal::invocations::{
-    InvocationId, NewOutput, OutputChange, OutputWrite, Owner, Returned, StreamId, StreamProgress, Terminal,
+    FrameItem, InvocationId, MAX_STREAMS, NewOutput, OutputChange, OutputWrite, Owner, Returned, StreamId,
+    StreamProgress, Terminal,
 };
-use stream_session::ErrorCode;
+use stream_session::{ErrorCode, limits};
 use wire::stream_frame::Frame;
 use wire::{MethodReturn, StreamCancel, StreamCredit, StreamEnd, StreamFrame, StreamItem};
 
 use super::pace::Pace;
 use super::placed::{Placed, Step};
 use super::writes::{Credit, Write, Writes};
-use super::{CONSUMER_DROP, count, frame};
+use super::{CONSUMER_DROP, frame};
 use crate::invocation::{FinishedStream, Introduced, Results, Spoken};
 use crate::turn::{Asked, Divergence, TurnFailure};
 
 /// Most bytes of items whose stream no value has introduced yet.
 const MOST_HELD: usize = 32 << 20;
+/// Most that is durable of all outputs together and that an attached client was not sent, as it is charged (section 18).
+const MOST_OWED: i64 = 32 << 20;
+/// Most bytes that are kept of an error with which an agent ends an output.
+const MOST_ERROR: usize = 64 << 10;
+/// What a message has beside the text of an item, and again for each stream in it: tokens, mostly.
+const ENVELOPE: usize = 8 << 10;
 /// What a harness is told of a stream that cannot go on.
 const EXHAUSTED: &str = "resource-exhausted";
 
@@ -31,9 +38,15 @@ pub(super) struct Outputs {
     names: HashMap<StreamId, String>,
     /// What an earlier run recorded, as far as the harness has not introduced it again.
     recorded: HashMap<StreamId, StreamProgress>,
+    /// How many inputs there were when the run began.
+    inputs: usize,
     /// Bytes of items that wait for the introduction of their stream.
     held: usize,
     returned: Return,
+    /// What the client was not sent, as it is charged.
+    owed: i64,
+    /// Outputs whose harness is to get credit, once there is room for more.
+    withheld: BTreeSet<String>,
     /// A client follows the invocation.
     attached: bool,
     /// To be made durable.
@@ -67,11 +80,12 @@ enum Stage {
 }
 
 impl Outputs {
-    /// The outputs of an invocation of which this is recorded.
+    /// The outputs of an invocation of which this is recorded, beside so many inputs.
     pub(super) fn new(
         invocation: InvocationId,
         results: Results,
         (returned, attached): (Option<Returned>, bool),
+        inputs: usize,
         recorded: impl IntoIterator<Item = StreamProgress>,
     ) -> Self {
         Self {
@@ -80,8 +94,11 @@ impl Outputs {
             streams: HashMap::new(),
             names: HashMap::new(),
             recorded: recorded.into_iter().map(|progress| (progress.id, progress)).collect(),
+            inputs,
             held: 0,
             returned: Return::Awaited(returned),
+            owed: 0,
+            withheld: BTreeSet::new(),
             attached,
             writes: Writes::default(),
             frames: Vec::new(),
@@ -155,14 +172,17 @@ impl Outputs {
             }
             return;
         };
+        // What the client does not want waits for nobody (L2).
+        let is_unwanted = progress.wish.is_some() || matches!(progress.terminal, Some(Terminal::CancelledByClient(_)));
+        let delivered = if is_unwanted { u64::MAX } else { progress.delivered };
+        self.pace(&name, |pace, attached| pace.delivered(delivered, attached));
         let Some(output) = self.streams.get_mut(&name) else { return };
-        let due = output.pace.delivered(progress.delivered, self.attached);
         let wish = progress.wish.filter(|_| progress.terminal.is_none());
         if let (Stage::Placed(placed), Some(reason)) = (&mut output.stage, wish) {
             let steps = placed.unwanted(reason);
             self.perform(&name, steps, Vec::new(), None);
         }
-        self.grant(name, due);
+        self.release();
     }
 
     /// Whether a client follows the invocation.
@@ -177,13 +197,32 @@ impl Outputs {
 
     /// Items have become durable.
     pub(super) fn durable(&mut self, credits: Vec<Credit>) {
-        let mut due = BTreeMap::<String, i64>::new();
-        for Credit { stream, end, bytes } in credits {
-            if let Some(output) = self.streams.get_mut(&stream) {
-                *due.entry(stream).or_default() += output.pace.durable(end, bytes, self.attached);
+        for Credit { stream, end, bytes, charge } in credits {
+            self.pace(&stream, |pace, attached| pace.durable(end, (bytes, charge), attached));
+        }
+        self.release();
+    }
+
+    /// Changes the pace of an output, after which its harness may have credit to get.
+    fn pace(&mut self, name: &str, change: impl FnOnce(&mut Pace, bool)) {
+        let Some(Output { pace, .. }) = self.streams.get_mut(name) else { return };
+        let before = pace.bytes();
+        change(pace, self.attached);
+        self.owed += pace.bytes() - before;
+        self.withheld.insert(name.to_owned());
+    }
+
+    /// Gives credit for what there is room for.
+    fn release(&mut self) {
+        if self.owed > MOST_OWED {
+            return;
+        }
+        for name in mem::take(&mut self.withheld) {
+            match self.streams.get_mut(&name).and_then(|output| output.pace.release()) {
+                Some(bytes) => self.grant(name, bytes),
+                None => drop(self.withheld.insert(name)),
             }
         }
-        due.into_iter().for_each(|(name, bytes)| self.grant(name, bytes));
     }
 
     /// The harness may send so much more.
@@ -229,7 +268,7 @@ impl Outputs {
     }
 
     fn item(&mut self, name: &str, item: StreamItem) -> Result<(), TurnFailure> {
-        let (bytes, count) = (item.cost(), count(&item));
+        let (bytes, count) = (item.cost(), item.count().unsigned_abs());
         let Some(placed) = self.streams.get_mut(name).and_then(Output::as_placed_mut) else { return Ok(()) };
         if !placed.expects(&item)? {
             return self.disown(name, item);
@@ -237,19 +276,30 @@ impl Outputs {
         let Spoken { said, streams } = match self.results.item(&placed.element, item.item) {
             Ok(spoken) => spoken,
             Err(refusal) if refusal.code == ErrorCode::ResourceExhausted => {
-                // It cannot be put on the wire: the stream ends, and nothing else (P7).
-                let terminal = Terminal::Error { code: EXHAUSTED.to_owned(), message: refusal.text.into_owned() };
-                let steps = placed.terminate(terminal)?.into_iter().chain([Step::Cancel(EXHAUSTED.to_owned())]);
-                self.perform(name, steps, Vec::new(), None);
-                return Ok(());
+                return self.exhausted(name, &refusal.text);
             }
             Err(refusal) => return Err(refusal.into()),
         };
         let ids = ids(self.invocation, &Owner::Item(placed.id, placed.next()), streams.len());
-        let credit = Credit { stream: name.to_owned(), end: placed.next() + count, bytes };
-        let steps = placed.item(said.recorded(&ids))?;
+        let item = said.recorded(&ids);
+        if let Some(obstacle) = obstacle(&item, streams.len(), self.inputs + self.names.len()) {
+            self.exhausted(name, obstacle)?;
+            return self.lose(streams, ids);
+        }
+        let charge = charge(&item, bytes);
+        let credit = Credit { stream: name.to_owned(), end: placed.next() + count, bytes, charge };
+        let steps = placed.item(item)?;
         self.perform(name, steps, new(&streams), Some(credit));
         self.introduce(streams, ids)
+    }
+
+    /// An item cannot be put on the wire: its stream ends, and nothing else (P7).
+    fn exhausted(&mut self, name: &str, message: &str) -> Result<(), TurnFailure> {
+        let Some(placed) = self.streams.get_mut(name).and_then(Output::as_placed_mut) else { return Ok(()) };
+        let terminal = Terminal::Error { code: EXHAUSTED.to_owned(), message: message.to_owned() };
+        let steps = placed.terminate(terminal)?.into_iter().chain([Step::Cancel(EXHAUSTED.to_owned())]);
+        self.perform(name, steps, Vec::new(), None);
+        Ok(())
     }
 
     /// Performs steps of a stream: an item of theirs introduces `streams`, and is worth `credit`.
@@ -288,6 +338,11 @@ impl Outputs {
         let streams =
             self.results.item(&placed.element, item.item).map_or_else(|_| Vec::new(), |spoken| spoken.streams);
         let ids = ids(self.invocation, &Owner::Item(id, sequence), streams.len());
+        self.lose(streams, ids)
+    }
+
+    /// Nobody learns of these streams.
+    fn lose(&mut self, streams: Vec<Introduced>, ids: Vec<StreamId>) -> Result<(), TurnFailure> {
         for (Introduced { name, element, .. }, id) in streams.into_iter().zip(ids) {
             self.place(&name, Placed::nowhere(id, element), [Step::Cancel(CONSUMER_DROP.to_owned())])?;
         }
@@ -302,8 +357,8 @@ impl Outputs {
             let mut placed = Placed::new(id, element, recorded);
             let steps = placed.close_unwanted();
             self.names.insert(id, name.clone());
-            let output = self.streams.entry(name.clone()).or_insert_with(Output::new);
-            output.pace.delivered(delivered, self.attached);
+            self.streams.entry(name.clone()).or_insert_with(Output::new);
+            self.pace(&name, |pace, attached| pace.delivered(delivered, attached));
             self.place(&name, placed, steps)?;
         }
         Ok(())
@@ -370,9 +425,31 @@ fn ids(invocation: InvocationId, owner: &Owner, count: usize) -> Vec<StreamId> {
     (0..count).map(|index| StreamId::output(invocation, owner, index)).collect()
 }
 
+/// Why an item that introduces so many streams beside those `known` cannot be put on the wire, if it cannot (P7, C4).
+fn obstacle(item: &FrameItem, introduces: usize, known: usize) -> Option<&'static str> {
+    let most_text = limits::MESSAGE_BYTES.saturating_sub(ENVELOPE * (1 + introduces));
+    let is_too_long = matches!(item, FrameItem::Value(text) if text.len() > most_text);
+    match () {
+        () if is_too_long => Some("an item is too long for a message"),
+        () if known + introduces > MAX_STREAMS => Some("the invocation has too many streams"),
+        () => None,
+    }
+}
+
+/// What an item is charged that uses up so much credit: a byte of u8 twice (B5), a value no less than by the schema.
+fn charge(item: &FrameItem, cost: i64) -> i64 {
+    match item {
+        FrameItem::Octets(octets) => 2 * i64::try_from(octets.len()).unwrap_or(i64::MAX / 2),
+        FrameItem::Value(_) | FrameItem::Binary { .. } => cost,
+    }
+}
+
 /// How a stream ends that its producer ended.
 fn ended(error: Option<String>) -> Terminal {
-    let failed = |message| Terminal::Error { code: ErrorCode::ProducerError.as_str().to_owned(), message };
+    let failed = |mut message: String| {
+        message.truncate(message.floor_char_boundary(MOST_ERROR));
+        Terminal::Error { code: ErrorCode::ProducerError.as_str().to_owned(), message }
+    };
     error.map_or(Terminal::Ended, failed)
 }
 
@@ -384,5 +461,41 @@ fn size(frame: &Frame) -> usize {
     match frame {
         Frame::Item(item) => usize::try_from(item.cost()).unwrap_or(usize::MAX),
         Frame::End(_) | Frame::Cancel(_) | Frame::Credit(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn p7_and_c4_an_item_that_is_too_long_or_has_too_many_streams_is_not_sent() {
+        let text = |length| FrameItem::Value("a".repeat(length));
+        let longest = limits::MESSAGE_BYTES - ENVELOPE;
+        assert_eq!(obstacle(&text(longest), 0, MAX_STREAMS), None);
+        assert!(obstacle(&text(longest + 1), 0, 0).is_some());
+        assert!(obstacle(&text(longest), 1, 0).is_some(), "a token takes room");
+        assert_eq!(obstacle(&text(1), 256, MAX_STREAMS - 256), None);
+        assert!(obstacle(&text(1), 256, MAX_STREAMS - 255).is_some());
+    }
+
+    #[test]
+    fn section_18_outputs_that_owe_too_much_together_wait_for_the_client() {
+        let (id, results) = (InvocationId::new(Uuid::from_u128(1)), Results::new("").expect("no graph"));
+        let mut outputs = Outputs::new(id, results, (None, true), 0, []);
+        let names = ["a", "b", "c"];
+        outputs.streams.extend(names.map(|name| (name.to_owned(), Output::new())));
+        let granted =
+            |outputs: &mut Outputs| -> Vec<_> { outputs.take_frames().into_iter().map(|frame| frame.stream).collect() };
+        let durable = |name: &str| Credit { stream: name.to_owned(), end: 1, bytes: 12 << 20, charge: 12 << 20 };
+        outputs.durable(vec![durable("a"), durable("b")]);
+        assert_eq!(granted(&mut outputs), ["a", "b"]);
+        outputs.durable(vec![durable("c")]);
+        assert_eq!(granted(&mut outputs), [""; 0]);
+        outputs.pace("a", |pace, attached| pace.delivered(1, attached));
+        outputs.release();
+        assert_eq!(granted(&mut outputs), ["c"]);
     }
 }

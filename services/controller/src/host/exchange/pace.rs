@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-/// Most bytes, as items cost, that are durable and that an attached client was not sent.
+/// Most that is durable of one output and that an attached client was not sent, as it is charged.
 const MOST_BYTES: i64 = 16 << 20;
 /// Most items, or batches of octets, of that kind.
 const MOST_ITEMS: usize = 256;
@@ -13,7 +13,7 @@ const MOST_ITEMS: usize = 256;
 pub(super) struct Pace {
     /// How many items the client was sent.
     delivered: u64,
-    /// What it was not: the sequences that follow, and what the items cost.
+    /// What it was not: the sequences that follow, and what the items are charged.
     owed: VecDeque<(u64, i64)>,
     bytes: i64,
     /// Credit that the harness does not get yet.
@@ -21,28 +21,37 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// An item before `end`, which cost so much, has become durable. Answers the credit that the harness gets.
-    pub(super) fn durable(&mut self, end: u64, cost: i64, attached: bool) -> i64 {
+    /// An item before `end`, which used up so much credit, has become durable. Until it is sent it is charged.
+    pub(super) fn durable(&mut self, end: u64, (cost, charge): (i64, i64), attached: bool) {
         self.withheld += cost;
         if end > self.delivered {
-            self.owed.push_back((end, cost));
-            self.bytes += cost;
+            self.owed.push_back((end, charge));
+            self.bytes += charge;
         }
-        self.release(attached)
+        self.settle(attached);
     }
 
-    /// The client was sent so many items. Answers the credit that the harness gets.
-    pub(super) fn delivered(&mut self, count: u64, attached: bool) -> i64 {
+    /// The client was sent so many items, or has no use for them.
+    pub(super) fn delivered(&mut self, count: u64, attached: bool) {
         self.delivered = count;
-        self.release(attached)
+        self.settle(attached);
     }
 
-    fn release(&mut self, attached: bool) -> i64 {
-        while let Some((_, cost)) = self.owed.pop_front_if(|(end, _)| !attached || *end <= self.delivered) {
-            self.bytes -= cost;
+    fn settle(&mut self, attached: bool) {
+        while let Some((_, charge)) = self.owed.pop_front_if(|(end, _)| !attached || *end <= self.delivered) {
+            self.bytes -= charge;
         }
+    }
+
+    /// What is charged now.
+    pub(super) fn bytes(&self) -> i64 {
+        self.bytes
+    }
+
+    /// The credit that the harness gets now, `None` if it must wait for the client.
+    pub(super) fn release(&mut self) -> Option<i64> {
         let within = self.bytes <= MOST_BYTES && self.owed.len() <= MOST_ITEMS;
-        if within { std::mem::take(&mut self.withheld) } else { 0 }
+        within.then(|| std::mem::take(&mut self.withheld))
     }
 }
 
@@ -50,32 +59,50 @@ impl Pace {
 mod tests {
     use super::*;
 
+    fn durable(pace: &mut Pace, end: u64, cost: i64, attached: bool) -> i64 {
+        pace.durable(end, (cost, cost), attached);
+        pace.release().unwrap_or(0)
+    }
+
+    fn delivered(pace: &mut Pace, count: u64, attached: bool) -> i64 {
+        pace.delivered(count, attached);
+        pace.release().unwrap_or(0)
+    }
+
     #[test]
     fn credit_is_withheld_while_the_client_is_too_far_behind() {
         let mut pace = Pace::default();
         for end in 1..=16 {
-            assert_eq!(pace.durable(end, 1 << 20, true), 1 << 20);
+            assert_eq!(durable(&mut pace, end, 1 << 20, true), 1 << 20);
         }
-        assert_eq!(pace.durable(17, 100, true), 0);
-        assert_eq!(pace.durable(18, 100, true), 0);
-        assert_eq!(pace.delivered(1, true), 200);
+        assert_eq!(durable(&mut pace, 17, 100, true), 0);
+        assert_eq!(durable(&mut pace, 18, 100, true), 0);
+        assert_eq!(delivered(&mut pace, 1, true), 200);
     }
 
     #[test]
     fn small_items_count_too() {
         let mut pace = Pace::default();
-        let granted: i64 = (1..=300).map(|end| pace.durable(end, 1, true)).sum();
+        let granted: i64 = (1..=300).map(|end| durable(&mut pace, end, 1, true)).sum();
         assert_eq!(granted, MOST_ITEMS as i64);
-        assert_eq!(pace.delivered(100, true), 300 - granted);
+        assert_eq!(delivered(&mut pace, 100, true), 300 - granted);
+    }
+
+    #[test]
+    fn what_is_charged_may_be_more_than_what_it_cost() {
+        let mut pace = Pace::default();
+        pace.durable(1, (9 << 20, 18 << 20), true);
+        assert_eq!(pace.release(), None);
+        assert_eq!(delivered(&mut pace, 1, true), 9 << 20);
     }
 
     #[test]
     fn nobody_waits_for_a_client_that_is_away_or_was_sent_everything() {
         let mut pace = Pace::default();
-        assert_eq!(pace.durable(1, 20 << 20, true), 0);
-        assert_eq!(pace.delivered(0, false), 20 << 20);
-        assert_eq!(pace.durable(2, 20 << 20, false), 20 << 20);
-        pace.delivered(9, true);
-        assert_eq!(pace.durable(3, 20 << 20, true), 20 << 20);
+        assert_eq!(durable(&mut pace, 1, 20 << 20, true), 0);
+        assert_eq!(delivered(&mut pace, 0, false), 20 << 20);
+        assert_eq!(durable(&mut pace, 2, 20 << 20, false), 20 << 20);
+        delivered(&mut pace, 9, true);
+        assert_eq!(durable(&mut pace, 3, 20 << 20, true), 20 << 20);
     }
 }

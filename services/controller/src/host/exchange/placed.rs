@@ -93,7 +93,7 @@ impl Placed {
             return Err(TurnFailure::Violation("it sent an item out of sequence"));
         }
         if self.closed {
-            self.next += super::count(item);
+            self.next += item.count().unsigned_abs();
         }
         Ok(!self.closed)
     }

@@ -15,6 +15,8 @@ pub(super) struct Credit {
     /// The sequence that follows the item.
     pub(super) end: u64,
     pub(super) bytes: i64,
+    /// What the item is charged while the client was not sent it (L3).
+    pub(super) charge: i64,
 }
 
 /// Something to be made durable, or found to be so.

@@ -5,17 +5,18 @@ use journal::invocations::{
     Terminal,
 };
 use stream_session::ErrorCode;
+use stream_session::message::INVOCATION_FAILED;
 
 use crate::host::Host;
 
 /// Most streams that are ended at once.
 const AT_ONCE: usize = 500;
 /// Why streams end whose invocation failed.
-const INVOCATION_FAILED: &str = "invocation-failed";
+const FAILED_REASON: &str = "invocation-failed";
 
-/// The agent failed. What is said of that is always the same (V1).
+/// The agent failed.
 pub(super) fn failed() -> Outcome {
-    failure(ErrorCode::InvocationFailed, "the invocation failed")
+    failure(ErrorCode::InvocationFailed, INVOCATION_FAILED)
 }
 
 /// The host failed.
@@ -29,7 +30,7 @@ fn failure(code: ErrorCode, message: &str) -> Outcome {
 
 /// Whether the invocation of these streams has failed already, and only that is not noted yet.
 pub(super) fn has_failed(streams: &[StreamState]) -> bool {
-    let failed = Terminal::CancelledByServer(INVOCATION_FAILED.to_owned());
+    let failed = Terminal::CancelledByServer(FAILED_REASON.to_owned());
     streams.iter().any(|stream| stream.progress.terminal.as_ref() == Some(&failed))
 }
 
@@ -61,7 +62,7 @@ impl Host {
 }
 
 fn given_up(role: Role) -> OutputChange {
-    let reason = INVOCATION_FAILED.to_owned();
+    let reason = FAILED_REASON.to_owned();
     match role {
         Role::Input => OutputChange::Drop(reason),
         Role::Output => OutputChange::End(Terminal::CancelledByServer(reason)),

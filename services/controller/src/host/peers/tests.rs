@@ -13,11 +13,13 @@ use wire::{CancelRequest, DeleteSessionRequest, ExecState, ExecUpdate, Resumabil
 use super::*;
 use crate::testing::host::{World, call};
 
+type Running = JoinHandle<Result<String, HostError>>;
+
 /// Two hosts, and a turn that runs on the first one until it is let go on.
 struct Pair {
     one: World,
     two: World,
-    running: JoinHandle<Result<String, HostError>>,
+    running: Running,
     go_on: oneshot::Sender<()>,
 }
 
@@ -111,7 +113,7 @@ async fn a_turn_is_canceled_through_any_node() {
 }
 
 /// Says that it has stopped a turn which has gone on to its end by itself, if there is a way to let it.
-struct Late(Mutex<Option<(oneshot::Sender<()>, JoinHandle<Result<String, HostError>>)>>);
+struct Late(Mutex<Option<(oneshot::Sender<()>, Running)>>);
 
 #[async_trait]
 impl Peer for Late {

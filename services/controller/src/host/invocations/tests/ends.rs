@@ -96,13 +96,25 @@ async fn an_output_that_ends_with_an_error_fails_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_item_that_no_message_can_carry_ends_its_stream_alone() {
-    let large = string(&"a".repeat(17 << 20));
-    let said = [Said::Return(stream("out")), item("out", 0, large), Said::Completed];
+async fn an_output_that_ends_with_a_long_error_has_the_beginning_of_it() {
+    let end = Frame::End(StreamEnd { error: Some("ä".repeat(1 << 20)) });
+    let said = [Said::Return(stream("out")), Said::Frame("out".into(), end), Said::Completed];
     let (_place, client) = run(&said).await;
     assert_eq!(client.outcome().await, Outcome::Success);
-    let terminal = client.outputs().await[0].progress.terminal.clone();
-    assert!(matches!(terminal, Some(Terminal::Error { code, .. }) if code == "resource-exhausted"));
+    let terminal = Terminal::Error { code: "producer-error".into(), message: "ä".repeat(32 << 10) };
+    assert_eq!(client.outputs().await[0].progress.terminal, Some(terminal));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_that_no_message_can_carry_ends_its_stream_alone() {
+    // Too much to be charged, and more than a message once its characters are escaped.
+    for large in ["a".repeat(17 << 20), "\\u0001".repeat(6 << 20)] {
+        let said = [Said::Return(stream("out")), item("out", 0, string(&large)), Said::Completed];
+        let (_place, client) = run(&said).await;
+        assert_eq!(client.outcome().await, Outcome::Success);
+        let terminal = client.outputs().await[0].progress.terminal.clone();
+        assert!(matches!(terminal, Some(Terminal::Error { code, .. }) if code == "resource-exhausted"));
+    }
 }
 
 #[tokio::test(start_paused = true)]
