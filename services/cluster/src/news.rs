@@ -8,7 +8,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 
 /// News that a follower can be behind by. What does not fit is lost, oldest first. Few, because the room for them is taken
 /// for every session that is followed.
-const BACKLOG: usize = 64;
+const BACKLOG: usize = 16;
 
 /// Something that happened to a session. A hint: whoever needs to be sure reads the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -57,7 +57,7 @@ pub struct AgentMethod {
 #[derive(Debug)]
 pub struct Schema {
     /// As it is read.
-    pub graph: Graph,
+    pub graph: Arc<Graph>,
     /// As canonical JSON.
     pub text: String,
 }

@@ -3,6 +3,7 @@
 mod check;
 mod fingerprint;
 mod read;
+mod shared;
 mod write;
 
 use std::collections::HashMap;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stream_session::Refusal;
 use stream_session::graph::{Graph, IllFormed, Shape, Type};
-use stream_session::json::{self, Json};
+use stream_session::json;
 use thiserror::Error;
 
 use super::{AgentMethod, AgentType, Schema};
@@ -58,8 +58,8 @@ pub(super) fn agent_type(origin: &Origin<'_>, described: &wire::AgentType) -> Re
 }
 
 /// Reads a graph, which must be one that an agent may announce.
-pub(crate) fn graph(text: &str) -> Result<Graph, UnusableGraph> {
-    let graph = Graph::read(&Json::parse(text.as_bytes())?)?;
+pub(crate) fn graph(text: &str) -> Result<Arc<Graph>, UnusableGraph> {
+    let graph = Graph::shared(text)?;
     graph.check()?;
     Ok(graph)
 }

@@ -92,16 +92,16 @@ impl Driver<'_> {
         let (begun, bounds) = (Instant::now(), self.bounds);
         let (env, fence) = (self.env, self.writer.fence());
         let mut exchange = self.exchange.take();
-        let answer = async {
+        // Apart, so that turns which make no call need not be as large.
+        let answer = Box::pin(async {
             match call {
                 Call::Model(call) => self.call_model(call).instrument(tracing::info_span!("model")).await,
                 Call::Tool(call) => {
                     self.call_tool(call).instrument(tracing::info_span!("tool", tool = call.tool)).await
                 }
             }
-        };
+        });
         let done = match &mut exchange {
-            // Apart, so that other turns need not be as large.
             Some(exchange) => bounds.or_interrupted(Box::pin(exchange.beside(connection, (env, fence), answer))).await,
             None => bounds.or_interrupted(answer).await,
         };

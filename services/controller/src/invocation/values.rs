@@ -3,6 +3,8 @@
 //! The journal keeps values of the client with its provisional references, and values of the agent with the ids of streams.
 //! The harness is told of inputs by their ids, and names its outputs as it likes.
 
+use std::sync::Arc;
+
 use journal::invocations::{FrameItem, InvocationId, NewOutput, StreamId};
 use stream_session::graph::{Graph, Lane, Shape, Type};
 use stream_session::json::{self, Json};
@@ -23,14 +25,14 @@ pub(crate) struct Element {
 /// What the client sends: values of one graph, in normal form.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameters {
-    graph: Graph,
+    graph: Arc<Graph>,
     invocation: InvocationId,
 }
 
 /// What the agent sends: values of one graph, or nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Results {
-    graph: Option<Graph>,
+    graph: Option<Arc<Graph>>,
 }
 
 /// Something that the agent sent, as it is recorded.

@@ -171,7 +171,7 @@ impl Endpoint {
     ) -> Result<Admitted, Refused> {
         let tokens = SessionTokens::new(Arc::clone(&self.security.rings), invocation);
         let Evaluated { agent, inputs, .. } = evaluated;
-        let parameters = (!inputs.is_empty()).then(|| Arc::new(agent.method.parameters.graph.clone()));
+        let parameters = (!inputs.is_empty()).then(|| Arc::clone(&agent.method.parameters.graph));
         let mut streams = Vec::new();
         for (NewInput { provisional, fingerprint, .. }, of) in inputs {
             let id = StreamId::input(invocation.id, provisional);
@@ -244,10 +244,7 @@ impl Endpoint {
         let states = states.map_err(|error| internal(&error))?;
         let tokens = SessionTokens::new(Arc::clone(&self.security.rings), &invocation);
         let has_inputs = states.iter().any(|state| state.progress.role == Role::Input);
-        let parameters = match has_inputs {
-            true => Some(Arc::new(Graph::read(&Json::parse(invocation.start.parameters_schema.as_bytes())?)?)),
-            false => None,
-        };
+        let parameters = has_inputs.then(|| Graph::shared(&invocation.start.parameters_schema)).transpose()?;
         let (mut outputs, mut queues) = (Outputs::default(), Queues::default());
         let mut streams = Vec::new();
         for state in &states {

@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 /// Bytes read at once, and kept for every connection: few, because most connections are idle.
-const READ_BUFFER: usize = 4 << 10;
+const READ_BUFFER: usize = 2 << 10;
 /// Small messages are gathered up to this many bytes before they are written.
 const WRITE_BUFFER: usize = 16 << 10;
 
