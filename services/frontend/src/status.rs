@@ -66,7 +66,9 @@ impl std::fmt::Display for Causes<'_> {
 
 #[cfg(test)]
 mod tests {
-    use controller::HostError;
+    use controller::{HostError, RegistryError};
+    use journal::JournalError;
+    use store::StoreError;
 
     use super::*;
 
@@ -86,6 +88,15 @@ mod tests {
         ];
         for class in classes {
             assert_eq!(format!("{class:?}"), format!("{:?}", code(class)));
+        }
+    }
+
+    #[test]
+    fn whoever_asks_what_a_failed_journal_cannot_do_is_told_the_cause() {
+        let full = || JournalError::from(StoreError::Engine("writing failed: database or disk is full".to_owned()));
+        for status in [status(&HostError::Journal(full())), status(&RegistryError::from(full()))] {
+            let told = "journal failed: store failed: writing failed: database or disk is full";
+            assert_eq!((status.code(), status.message()), (Code::Internal, told));
         }
     }
 

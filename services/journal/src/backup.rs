@@ -93,7 +93,8 @@ impl Journal {
                 let uid = uid.clone();
                 async move { read_holding(transaction, uid).await }.boxed()
             })
-            .await?;
+            .await
+            .map_err(|error| JournalError::from(error).of_session(uid))?;
         match &mut holding {
             Holding::Session(session, _) => {
                 let reader = session.uid.clone();
@@ -158,8 +159,9 @@ impl Journal {
         if seq == Seq::ZERO {
             return Ok(None);
         }
-        let record = self.records(uid, SeqRange { from: seq, to: Some(seq) }).try_next().await?.ok_or(SESSION)?;
-        Ok(Some(record.content_hash.parse().map_err(|_| SESSION)?))
+        let record = self.records(uid, SeqRange { from: seq, to: Some(seq) }).try_next().await?;
+        let hash = record.and_then(|record| record.content_hash.parse().ok());
+        hash.map(Some).ok_or_else(|| JournalError::CorruptSession(uid.clone(), SESSION))
     }
 
     async fn first_row(&self, range: KeyRange) -> Result<Option<KeyValue>, JournalError> {

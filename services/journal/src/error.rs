@@ -41,6 +41,9 @@ pub enum JournalError {
     /// A row cannot be read.
     #[error(transparent)]
     Corrupt(#[from] Corrupt),
+    /// A row of this session, or of what it inherits, cannot be read.
+    #[error("session {0}: {1}")]
+    CorruptSession(SessionUid, Corrupt),
     /// The session was deleted while its records were read.
     #[error("session was deleted while it was read")]
     Deleted,
@@ -291,6 +294,16 @@ pub(crate) use {journal_failures, write_outcomes};
 
 journal_failures!(OpenError CreateError AppendError ForkError DeleteError RegisterError RetireError ReserveError ImportError);
 write_outcomes!(CreateError AppendError ForkError DeleteError RegisterError RetireError ReserveError ImportError);
+
+impl JournalError {
+    /// The same; a row that cannot be read is one of this session.
+    pub(crate) fn of_session(self, uid: &SessionUid) -> Self {
+        match self {
+            Self::Corrupt(corrupt) => Self::CorruptSession(uid.clone(), corrupt),
+            other => other,
+        }
+    }
+}
 
 impl From<TransactError<JournalError>> for JournalError {
     fn from(error: TransactError<JournalError>) -> Self {

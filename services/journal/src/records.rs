@@ -63,7 +63,7 @@ async fn next_window(mut reader: Reader) -> Result<Option<Window>, JournalError>
         Ok(records) => Ok(records.map(|records| (records, reader))),
         // What is missing of a session that is no more has been removed.
         Err(JournalError::Corrupt(_)) if reader.is_deleted().await? => Err(JournalError::Deleted),
-        Err(error) => Err(error),
+        Err(error) => Err(error.of_session(reader.uid())),
     }
 }
 

@@ -44,21 +44,22 @@ impl Journal {
 }
 
 /// Reads both rows of a session, without conflicting with its appends.
-pub(crate) async fn read_state<E: From<Corrupt>>(
+pub(crate) async fn read_state<E: From<JournalError>>(
     transaction: &mut Transaction,
     uid: SessionUid,
 ) -> Result<Option<SessionState>, TransactError<E>> {
     const CORRUPT: Corrupt = Corrupt { what: "session" };
+    let corrupt = |corrupt| refuse(JournalError::CorruptSession(uid.clone(), corrupt));
     let read = RangeRead::forward(SessionKeys::new(&uid).state()).limit(2);
     let page = transaction.get_range(&read, Isolation::Snapshot).await?;
     match &page.rows[..] {
         [] => Ok(None),
         [metadata, head] => {
-            let row = rows::decode(CORRUPT.what, &metadata.value).map_err(refuse)?;
-            let head = Head::decode(&head.value).map_err(refuse)?;
+            let row = rows::decode(CORRUPT.what, &metadata.value).map_err(corrupt)?;
+            let head = Head::decode(&head.value).map_err(corrupt)?;
             Ok(Some(SessionState::new(uid, row, head)))
         }
-        _ => Err(refuse(CORRUPT)),
+        _ => Err(corrupt(CORRUPT)),
     }
 }
 

@@ -103,6 +103,32 @@ fn a_journal_that_cannot_be_read_is_told_with_its_cause_and_how_far_it_was_good(
 }
 
 #[test]
+fn a_row_that_cannot_be_read_is_told_with_its_session() {
+    let ctl = Ctl::new();
+    // Too long to be stored beside its key, unlike everything else.
+    let broken = ctl.new_session(&"x".repeat(2_000));
+    ctl.new_session("sound");
+    let journal = rusqlite::Connection::open(ctl.path("agentsessions.db")).unwrap();
+    let told = |args: &[&str]| {
+        let ended = ctl.run(args);
+        assert_eq!(ended.code, 1, "{args:?}");
+        ended.stderr
+    };
+
+    assert_ne!(journal.execute("UPDATE large SET value = x'ff'", []).unwrap(), 0);
+    let record = format!("session {broken}: a record batch row of the journal cannot be decoded\n");
+    assert_eq!(told(&["export", "--all"]), format!("agentctl: {record}"));
+    assert_eq!(told(&["replay", "--session", &broken]), format!("agentctl: INTERNAL: journal failed: {record}"));
+
+    let rows = "UPDATE entries SET value = x'ff' WHERE instr(key, CAST(?1 AS BLOB)) AND length(value) > 0";
+    assert_ne!(journal.execute(rows, [&broken]).unwrap(), 0);
+    let session = format!("session {broken}: a session row of the journal cannot be decoded\n");
+    assert_eq!(told(&["list"]), format!("agentctl: INTERNAL: journal failed: {session}"));
+    assert_eq!(told(&["get", "--session", &broken]), format!("agentctl: INTERNAL: journal failed: {session}"));
+    assert_eq!(told(&["export", "--all"]), format!("agentctl: {session}"));
+}
+
+#[test]
 fn a_reader_that_has_read_enough_ends_the_command_quietly() {
     let ctl = Ctl::new();
     // More than any pipe holds.

@@ -158,9 +158,9 @@ pub enum HostError {
     /// The runtime of the harness failed; the cause is in the log, not in the answer.
     #[error("compute of the session failed")]
     Runtime(#[from] RuntimeFailure),
-    /// The journal failed; the cause is in the log, not in the answer.
-    #[error("journal failed")]
-    Journal(#[source] JournalError),
+    /// The journal failed. What the cause says is for everybody: what is to be mended, and no path and no payload.
+    #[error("journal failed: {0}")]
+    Journal(JournalError),
     /// Whether the write happened is not known; read the session to find out.
     #[error("outcome of the write is unknown; read the session and retry")]
     OutcomeUnknown,

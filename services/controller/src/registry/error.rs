@@ -52,9 +52,9 @@ pub enum RegistryError {
     /// Whether the write happened is not known.
     #[error("outcome of the write is unknown; repeat the call to find out")]
     OutcomeUnknown,
-    /// The journal failed; the cause is in the log, not in the answer.
-    #[error("journal failed")]
-    Journal(#[from] JournalError),
+    /// The journal failed, for this reason.
+    #[error("journal failed: {0}")]
+    Journal(JournalError),
 }
 
 /// What is wrong with a spec.
@@ -102,6 +102,12 @@ impl Classified for RegistryError {
             Self::NotFound(_) => ErrorClass::NotFound,
             Self::OutcomeUnknown | Self::Journal(_) => ErrorClass::Internal,
         }
+    }
+}
+
+impl From<JournalError> for RegistryError {
+    fn from(error: JournalError) -> Self {
+        Self::Journal(error)
     }
 }
 

@@ -54,10 +54,16 @@ impl Reader {
         if let Some(state) = state {
             let to = range.to.map_or(state.last_seq(), |to| to.min(state.last_seq()));
             if from <= to {
-                reader.stretches = lineage::stretches(&uid, state.row(), next, to)?.into();
+                let stretches = lineage::stretches(&uid, state.row(), next, to);
+                reader.stretches = stretches.map_err(|corrupt| JournalError::from(corrupt).of_session(&uid))?.into();
             }
         }
         Ok(reader)
+    }
+
+    /// The session that is read.
+    pub(super) fn uid(&self) -> &SessionUid {
+        &self.uid
     }
 
     /// Whether the session is gone.

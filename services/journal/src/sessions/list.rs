@@ -129,8 +129,8 @@ async fn read_page(
     let mut sessions = Vec::with_capacity(places.len());
     for place in &places {
         let uid = SessionUid::parse(&place.uid).map_err(|_| refuse(CORRUPT))?;
-        let state = read_state(transaction, uid).await?;
-        sessions.push(state.ok_or_else(|| refuse(CORRUPT))?);
+        let state = read_state(transaction, uid.clone()).await?;
+        sessions.push(state.ok_or_else(|| refuse(JournalError::CorruptSession(uid, CORRUPT)))?);
     }
     let next = places.pop().filter(|_| more).map(ListToken);
     Ok(SessionPage { sessions, next })

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use rusqlite::ErrorCode;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
@@ -159,7 +160,11 @@ impl Snapshot for Lease {
 
 #[allow(clippy::needless_pass_by_value, reason = "fits map_err")]
 fn failed(error: rusqlite::Error) -> StoreError {
-    StoreError::Engine(error.to_string())
+    StoreError::Engine(match error.sqlite_error() {
+        // The whole text has the path of the file, and clients are told this.
+        Some(code) if code.code == ErrorCode::CannotOpen => code.to_string(),
+        _ => error.to_string(),
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 
 use super::{Place, get, set};
 use crate::embedded::{Embedded, EmbeddedOptions, OpenError};
+use crate::{Engine, Isolation};
 
 fn refusal(place: &Place) -> String {
     let before = fs::read(place.path()).expect("read");
@@ -85,6 +86,16 @@ async fn what_would_be_no_journal_for_long_is_refused() {
     let pipe = place.directory.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     assert_eq!(open(&pipe).as_deref(), Some("it is not a file"));
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_opened_any_more_is_not_named() {
+    let place = Place::new();
+    let engine = place.open();
+    fs::remove_file(place.path()).expect("remove");
+    let read = async { engine.begin().await?.get(b"k", Isolation::Snapshot).await };
+    let told = read.await.expect_err("no file").to_string();
+    assert!(!told.contains(&*place.path().to_string_lossy()), "{told}");
 }
 
 #[tokio::test]
