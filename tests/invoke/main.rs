@@ -121,6 +121,27 @@ async fn methods_of_every_shape_are_called_with_plain_json() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_replay_shows_what_was_invoked_and_what_it_came_to() {
+    let world = World::new().await;
+    let node = world.node().await;
+    fs::write(world.path("text"), "one\ntwo").unwrap();
+    world.run(&node, &["lines", "count", "text=@text"]).await;
+    let printed = async |arguments: &[&str]| {
+        let mut command = Command::new(binary("agentctl"));
+        command.args(["--server", node.address()]).args(arguments);
+        ended(command).await.0
+    };
+    let listed = printed(&["list"]).await;
+    let replayed = printed(&["replay", "--session", listed.split('\t').next().unwrap()]).await;
+    let lines: Vec<_> = replayed.lines().collect();
+    assert!(lines[1].contains("EVENT_INPUT  user: agentType=lines idempotencyKey="), "{replayed}");
+    assert!(lines[1].contains(" method=count methodParameters={"), "{replayed}");
+    assert!(lines[2].contains("EVENT_OUTPUT  assistant: result={"), "{replayed}");
+    assert!(lines[3].contains("EVENT_OUTPUT  assistant: input=stream:"), "{replayed}");
+    assert!(lines[3].ends_with(" itemCount=7"), "{replayed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn r5_failures_have_their_exit_code_and_what_came_before_them_is_printed() {
     let world = World::new().await;
     let node = world.node().await;

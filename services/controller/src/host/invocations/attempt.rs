@@ -28,8 +28,10 @@ use crate::turn::{Interruption, Turn, TurnFailure};
 /// How a try went.
 #[derive(Debug, PartialEq)]
 pub(super) enum Attempted {
-    /// The invocation is over.
-    Over(Outcome),
+    /// The invocation has done what it was to do.
+    Completed,
+    /// It has failed, and is over; in words for the operator, why.
+    Failed(Outcome, String),
     /// It waits for an approval, or for another operation on the session.
     Waits,
     /// It was interrupted, for this reason: it goes on when it is tried again.
@@ -74,17 +76,24 @@ impl Host {
             cancelled: CancellationToken::new(),
         };
         let bounds = self.bounds(&call);
-        let attempted = async {
-            let invocation = self.journal().invocation(run.session(), id).await?.ok_or(RunError::Lost)?;
-            let execution = invocation::execution(id);
-            self.try_invocation(&Try { run, invocation, execution, call: &call, bounds: &bounds, running }).await
+        let invocation = match self.journal().invocation(run.session(), id).await {
+            Ok(Some(invocation)) => invocation,
+            Ok(None) => return Attempted::Lost,
+            Err(error) => return Hindrance::from(error).into(),
         };
-        attempted.await.unwrap_or_else(|hindrance| {
+        let execution = invocation::execution(id);
+        let attempt = Try { run, invocation, execution, call: &call, bounds: &bounds, running };
+        let attempted = self.try_invocation(&attempt).await.unwrap_or_else(|hindrance| {
             if let Hindrance::Host(HostError::Turn(TurnFailure::Diverged(divergence))) = &hindrance {
                 tracing::warn!(session = %run.session(), invocation = %id, %divergence, "invocation diverged from its record");
             }
             hindrance.into()
-        })
+        });
+        if let Attempted::Failed(_, reason) = &attempted {
+            let method = &attempt.invocation.start.method;
+            tracing::info!(session = %run.session(), invocation = %id, method, reason, "invocation has failed");
+        }
+        attempted
     }
 
     async fn try_invocation(&self, attempt: &Try<'_>) -> Result<Attempted, Hindrance> {
@@ -101,13 +110,14 @@ impl Host {
         let log = self.logs.load(&state).await?;
         let stage = log.index.stage(&attempt.execution);
         match stage {
-            Stage::Ended => return Ok(Attempted::Over(Outcome::Success)),
-            Stage::Canceled | Stage::Superseded => return Ok(Attempted::Over(failed())),
+            Stage::Ended => return Ok(Attempted::Completed),
+            Stage::Canceled => return Ok(Attempted::Failed(failed(), "turn was canceled".to_owned())),
+            Stage::Superseded => return Ok(Attempted::Failed(failed(), "another turn was begun".to_owned())),
             Stage::Absent | Stage::Pending => {}
         }
         let streams = self.journal().streams(session, id).await?;
         if has_failed(&streams) {
-            return Ok(Attempted::Over(failed()));
+            return Ok(Attempted::Failed(failed(), "an earlier attempt had failed".to_owned()));
         }
         let found = Found { state: &state, guard: &guard, log, streams };
         let ended = match stage {
@@ -115,7 +125,7 @@ impl Host {
             _ => self.go_on(attempt, found).await?,
         };
         Ok(match ended {
-            Ended::Completed => Attempted::Over(Outcome::Success),
+            Ended::Completed => Attempted::Completed,
             Ended::Parked => Attempted::Waits,
         })
     }
@@ -222,7 +232,7 @@ impl From<Hindrance> for Attempted {
             Hindrance::Run(error) => Self::Again(error.to_string()),
             Hindrance::Unusable(error) => {
                 tracing::error!(%error, "invocation cannot be read");
-                Self::Over(internal_error())
+                Self::Failed(internal_error(), "it cannot be read".to_owned())
             }
         }
     }
@@ -241,8 +251,8 @@ impl From<HostError> for Attempted {
             HostError::Log(_)
             | HostError::Evidence(_)
             | HostError::Unrecordable(_)
-            | HostError::Turn(TurnFailure::OutOfStep) => Self::Over(internal_error()),
-            HostError::Turn(_) | HostError::TurnCanceled => Self::Over(failed()),
+            | HostError::Turn(TurnFailure::OutOfStep) => Self::Failed(internal_error(), error.kind()),
+            HostError::Turn(_) | HostError::TurnCanceled => Self::Failed(failed(), error.kind()),
             _ => Self::Again(error.kind()),
         }
     }

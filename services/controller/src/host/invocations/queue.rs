@@ -73,7 +73,8 @@ impl Host {
         let outcome = loop {
             let (begun, mut news) = (Instant::now(), self.follow(run.session()));
             let pause = match self.attempt(run, id, &running).await {
-                Attempted::Over(outcome) => break outcome,
+                Attempted::Completed => break Outcome::Success,
+                Attempted::Failed(outcome, _) => break outcome,
                 Attempted::Lost => return Err(RunError::Lost),
                 Attempted::Stopped => return Ok(Left::Stopped),
                 Attempted::Waits => POLL,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use journal::invocations::Terminal;
 use store::fault::{CrashPoint, Fault, FaultPlan};
 use tokio::time::Instant;
+use tracing::subscriber::DefaultGuard;
 use wire::EventKind::{EventEnd, EventError, EventExecutionStart, EventInput, EventLifecycle, EventOutput};
 
 use super::*;
@@ -69,9 +70,7 @@ async fn an_agent_that_says_something_else_the_second_time_fails_and_nothing_of_
 #[tokio::test(start_paused = true)]
 async fn a_divergence_is_told_in_the_log_of_the_node_without_what_was_sent() {
     let lines = Lines::default();
-    let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt().json().with_writer(move || writer.clone()).finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let _guard = lines.subscribe();
     let agents = cut_off(3, Said::Breaks);
     let place = Place::alone(&agents).await;
     let client = place.start(1, "k", Kind::Strings).await;
@@ -87,11 +86,40 @@ async fn a_divergence_is_told_in_the_log_of_the_node_without_what_was_sent() {
     assert!(!lines.text().contains("surprise"), "{}", lines.text());
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_invocation_that_its_agent_fails_is_one_line_in_the_log_of_the_node() {
+    let begun = Said::Return(stream("out"));
+    let ends = [
+        (vec![begun.clone(), Said::Failed], "harness ended the turn as failed"),
+        (vec![begun, Said::Garbage], "harness failed"),
+        (vec![Said::Return(string("secret"))], "harness sent a value that is none of its type"),
+    ];
+    for (said, reason) in ends {
+        let lines = Lines::default();
+        let _guard = lines.subscribe();
+        let place = Place::alone(&Agents::new(move |_| says(said.clone()))).await;
+        let client = place.start(1, "k", Kind::Strings).await;
+        assert_eq!(client.outcome().await, failure());
+        let text = lines.text();
+        let told: Vec<_> = text.lines().filter(|line| line.contains("invocation has failed")).collect();
+        let [line] = told.as_slice() else { panic!("{text}") };
+        for told in ["INFO", client.session.as_str(), &client.id.to_string(), r#""method":"echo""#, reason] {
+            assert!(line.contains(told), "{told} is not in {line}");
+        }
+        assert!(!text.contains("secret"), "{text}");
+    }
+}
+
 /// What is logged.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Lines {
+    fn subscribe(&self) -> DefaultGuard {
+        let lines = self.clone();
+        tracing::subscriber::set_default(tracing_subscriber::fmt().json().with_writer(move || lines.clone()).finish())
+    }
+
     fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
