@@ -113,8 +113,12 @@ impl Cli {
     }
 
     fn from_matches(matches: &ArgMatches) -> Result<Self, Answer> {
-        let Grammar { command, flags: Flags { server, output } } =
+        let Grammar { command, flags: Flags { mut server, output } } =
             Grammar::from_arg_matches(matches).map_err(Answer::Text)?;
+        // Set to nothing is not set (registry.md §8).
+        if server == [""] {
+            server.clear();
+        }
         let host = Config::load(None, matches).map_err(Answer::Problems)?;
         Ok(Self { command, common: Common { server, output, host } })
     }
@@ -188,6 +192,7 @@ mod tests {
     fn a_host_in_this_process_is_the_default_and_configured_as_a_node_is() {
         let common = read("list").unwrap().common;
         assert_eq!((common.server.len(), common.host), (0, Config::default()));
+        assert!(read("list --server=").unwrap().common.server.is_empty());
         let host = read("exec -journal j.db -project p -model m").unwrap().common.host;
         assert_eq!((host.journal.to_string().as_str(), &*host.project, &*host.model.name), ("j.db", "p", "m"));
     }
