@@ -14,7 +14,7 @@ use crate::optimistic::Snapshot;
 use crate::tree::Tree;
 use crate::{Page, RangeRead, StoreError};
 
-/// Pages up to this many rows and bytes are read on the calling thread; larger ones on a blocking thread.
+/// Pages up to this many rows are read on the calling thread; larger ones on a blocking thread.
 const INLINE_ROWS: usize = 16;
 
 /// The pool.
@@ -149,8 +149,11 @@ impl Snapshot for Lease {
     }
 
     async fn page(&self, read: &RangeRead) -> Result<Page, StoreError> {
-        if read.limit <= INLINE_ROWS {
-            return self.inner.read(|table| table.page(read));
+        // Most ranges turn out to be short, whatever the limit.
+        let short = read.clone().limit(read.limit.min(INLINE_ROWS));
+        let page = self.inner.read(|table| table.page(&short))?;
+        if !page.more || read.limit <= INLINE_ROWS {
+            return Ok(page);
         }
         let (leased, read) = (Arc::clone(&self.inner), read.clone());
         let page = tokio::task::spawn_blocking(move || leased.read(|table| table.page(&read))).await;
