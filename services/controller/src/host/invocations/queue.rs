@@ -57,13 +57,20 @@ impl Host {
             return Ok(Left::Stopped);
         }
         let Some(run) = self.journal().claim_run(instance).await? else { return Ok(Left::Done) };
-        while let Some(id) = self.journal().next_invocation(&run).await? {
+        let mut has_finished = false;
+        loop {
+            let next = match self.journal().next_invocation(&run).await {
+                // The end of the last one in the queue leaves the instance. Who comes now begins a drive, or is heard by this one.
+                Err(RunError::Lost) if has_finished => return Ok(Left::Done),
+                next => next?,
+            };
+            let Some(id) = next else { return Ok(Left::Done) };
             if self.run_invocation(&run, id, stop).await? == Left::Stopped {
                 self.journal().release_run(&run).await?;
                 return Ok(Left::Stopped);
             }
+            has_finished = true;
         }
-        Ok(Left::Done)
     }
 
     /// Runs an invocation to its end, however often that has to be tried.

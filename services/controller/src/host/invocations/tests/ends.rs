@@ -1,6 +1,9 @@
 //! How invocations and their streams end, if not as everybody wished.
 
+use std::time::Duration;
+
 use journal::invocations::{InputChange, Terminal};
+use tokio::time::Instant;
 use wire::EventKind::{EventEnd, EventError};
 use wire::stream_frame::Frame;
 use wire::{CancelRequest, StreamCancel, StreamEnd};
@@ -177,4 +180,16 @@ async fn a_turn_that_is_canceled_fails_its_invocation() {
     place.host.cancel(request).await.unwrap();
     assert_eq!(client.outcome().await, failure());
     assert!(place.kinds(&client.session).await.contains(&EventEnd));
+}
+
+#[tokio::test(start_paused = true)]
+async fn invocations_that_follow_one_another_do_not_wait() {
+    let agents = Agents::new(|_| says([Said::Return(stream("out")), ended("out"), Said::Completed]));
+    let place = Place::alone(&agents).await;
+    let begun = Instant::now();
+    for number in 1..=8 {
+        let client = place.start(1, &number.to_string(), Kind::Strings).await;
+        assert_eq!(client.outcome().await, Outcome::Success);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
