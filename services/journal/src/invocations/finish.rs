@@ -68,7 +68,8 @@ impl Journal {
     }
 
     /// Ends an invocation, all of whose streams have ended: it leaves the queue of its instance, which nobody drives any
-    /// more if that was the last one. Nothing happens if it has ended with the same outcome.
+    /// more if that was the last one. Nothing happens if it has ended with the same outcome. Returns whether the run goes on,
+    /// with the next one.
     ///
     /// # Errors
     /// [`RunError`]; a fault of the kind [`OutputFault::Open`] names a stream that has not ended.
@@ -77,10 +78,11 @@ impl Journal {
         run: &Run,
         invocation: InvocationId,
         outcome: Outcome,
-    ) -> Result<(), RunError> {
+    ) -> Result<bool, RunError> {
         let now = self.env.unix_time().as_secs();
         let finishing = Arc::new(Finishing { run: run.clone(), invocation, outcome, now });
-        self.store
+        let goes_on = self
+            .store
             .transact(|transaction, _| {
                 let finishing = Arc::clone(&finishing);
                 // An earlier attempt that was committed has stored the same outcome.
@@ -88,7 +90,7 @@ impl Journal {
             })
             .await?;
         self.note_streams_changed(run.session());
-        Ok(())
+        Ok(goes_on)
     }
 }
 
@@ -129,15 +131,16 @@ impl Returning {
 }
 
 impl Finishing {
-    async fn write(&self, transaction: &mut Transaction) -> Result<(), TransactError<RunError>> {
+    async fn write(&self, transaction: &mut Transaction) -> Result<bool, TransactError<RunError>> {
         let session = SessionKeys::new(self.run.session());
         let keys = session.invocation(self.invocation);
         let mut progress = read_progress(transaction, &keys).await?;
         let outcome = self.outcome.to_row();
+        let is_running = is_running(transaction, &self.run).await?;
         if let Some(stored) = &progress.row.outcome {
-            return if *stored == outcome { Ok(()) } else { Err(refuse(RunError::Over)) };
+            return if *stored == outcome { Ok(is_running) } else { Err(refuse(RunError::Over)) };
         }
-        if !is_running(transaction, &self.run).await? {
+        if !is_running {
             return Err(refuse(RunError::Lost));
         }
         check_ended(transaction, &keys).await?;

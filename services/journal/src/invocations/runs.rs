@@ -154,17 +154,16 @@ pub(super) async fn is_running<E: From<Corrupt>>(
     Ok(runner.is_some_and(|runner| run.is_in(&runner.row)))
 }
 
-/// Leaves an instance whose queue has become empty, or goes on with it.
+/// Leaves an instance whose queue has become empty. Returns whether it is driven on.
 pub(super) async fn leave_if_idle<E: From<Corrupt>>(
     transaction: &mut Transaction,
     keys: &SessionKeys,
-) -> Result<(), TransactError<E>> {
-    if first_of_queue(transaction, keys).await?.is_none()
-        && let Some(mut runner) = Kept::<RunnerRow>::read(transaction, &keys.runner()).await?
-    {
+) -> Result<bool, TransactError<E>> {
+    let goes_on = first_of_queue(transaction, keys).await?.is_some();
+    if !goes_on && let Some(mut runner) = Kept::<RunnerRow>::read(transaction, &keys.runner()).await? {
         give_up(transaction, keys, &mut runner);
     }
-    Ok(())
+    Ok(goes_on)
 }
 
 async fn claim(

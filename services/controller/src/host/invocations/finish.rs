@@ -35,8 +35,8 @@ pub(super) fn has_failed(streams: &[StreamState]) -> bool {
 }
 
 impl Host {
-    /// Ends an invocation. All streams of one that failed end before it does (T3).
-    pub(super) async fn finish(&self, run: &Run, id: InvocationId, outcome: &Outcome) -> Result<(), RunError> {
+    /// Ends an invocation. All streams of one that failed end before it does (T3). Returns whether the run goes on.
+    pub(super) async fn finish(&self, run: &Run, id: InvocationId, outcome: &Outcome) -> Result<bool, RunError> {
         loop {
             if *outcome != Outcome::Success {
                 self.end_streams(run, id).await?;

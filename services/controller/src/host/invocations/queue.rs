@@ -1,5 +1,6 @@
 //! Driving the queue of one instance.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,24 +58,24 @@ impl Host {
             return Ok(Left::Stopped);
         }
         let Some(run) = self.journal().claim_run(instance).await? else { return Ok(Left::Done) };
-        let mut has_finished = false;
-        loop {
-            let next = match self.journal().next_invocation(&run).await {
-                // The end of the last one in the queue leaves the instance. Who comes now begins a drive, or is heard by this one.
-                Err(RunError::Lost) if has_finished => return Ok(Left::Done),
-                next => next?,
-            };
-            let Some(id) = next else { return Ok(Left::Done) };
-            if self.run_invocation(&run, id, stop).await? == Left::Stopped {
-                self.journal().release_run(&run).await?;
-                return Ok(Left::Stopped);
+        while let Some(id) = self.journal().next_invocation(&run).await? {
+            if let ControlFlow::Break(left) = self.run_invocation(&run, id, stop).await? {
+                if left == Left::Stopped {
+                    self.journal().release_run(&run).await?;
+                }
+                return Ok(left);
             }
-            has_finished = true;
         }
+        Ok(Left::Done)
     }
 
-    /// Runs an invocation to its end, however often that has to be tried.
-    async fn run_invocation(&self, run: &Run, id: InvocationId, stop: &CancellationToken) -> Result<Left, RunError> {
+    /// Runs an invocation to its end, however often that has to be tried. Breaks if the queue is not driven on after it.
+    async fn run_invocation(
+        &self,
+        run: &Run,
+        id: InvocationId,
+        stop: &CancellationToken,
+    ) -> Result<ControlFlow<Left>, RunError> {
         let running = Arc::new(METRICS.invocation_begins());
         let mut patience = Patience::new();
         let outcome = loop {
@@ -83,7 +84,7 @@ impl Host {
                 Attempted::Completed => break Outcome::Success,
                 Attempted::Failed(outcome, _) => break outcome,
                 Attempted::Lost => return Err(RunError::Lost),
-                Attempted::Stopped => return Ok(Left::Stopped),
+                Attempted::Stopped => return Ok(ControlFlow::Break(Left::Stopped)),
                 Attempted::Waits => POLL,
                 Attempted::Again(reason) => {
                     tracing::info!(session = %run.session(), invocation = %id, reason, "invocation is interrupted");
@@ -95,13 +96,13 @@ impl Host {
             };
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return Ok(Left::Stopped),
+                () = stop.cancelled() => return Ok(ControlFlow::Break(Left::Stopped)),
                 () = sleep(pause) => {}
                 _ = news.next(), if pause == POLL => {}
             }
         };
-        self.finish(run, id, &outcome).await?;
+        let goes_on = self.finish(run, id, &outcome).await?;
         running.finished(outcome == Outcome::Success);
-        Ok(Left::Done)
+        Ok(if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(Left::Done) })
     }
 }

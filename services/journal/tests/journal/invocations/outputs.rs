@@ -97,7 +97,10 @@ async fn an_invocation_ends_once_and_only_after_its_streams() {
     assert!(matches!(refused, Err(RunError::Fault(of, OutputFault::Open)) if of == from));
     change(&journal, &lease, from, InputChange::End(0)).await;
     for _ in 0..2 {
-        journal.finish_invocation(&run, invocation.id, Outcome::Success).await.unwrap();
+        assert!(
+            !journal.finish_invocation(&run, invocation.id, Outcome::Success).await.unwrap(),
+            "it was the last one"
+        );
     }
     let failure = Outcome::Failure { code: "invocation-failed".to_owned(), message: "it failed".to_owned() };
     let refused = journal.finish_invocation(&run, invocation.id, failure).await;
