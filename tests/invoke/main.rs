@@ -178,12 +178,8 @@ async fn what_is_recorded_of_an_invocation_is_recorded_once() {
         let (stdout, stderr, code) = world.run(&node, &["lines", "count", "text=@empty"]).await;
         assert_eq!((stdout.as_str(), code), ("{\"lines\":0,\"bytes\":0}\n", Some(0)), "{stderr}");
     }
-    let mut api = node.api().await;
-    let request = wire::ListSessionsRequest { project: "default".into(), ..Default::default() };
-    let sessions = api.client.list_sessions(request).await.unwrap().into_inner().sessions;
-    let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
-    let kinds = api.log(&session.metadata.as_ref().unwrap().uid).await;
-    let kinds: Vec<_> = kinds.into_iter().map(|record| record.event.unwrap().kind()).collect();
+    let records = node.api().await.only_log("default").await;
+    let kinds: Vec<_> = records.into_iter().map(|record| record.event.unwrap().kind()).collect();
     assert_eq!(kinds, KINDS.repeat(rounds));
 }
 

@@ -6,9 +6,9 @@ use support::stream_session::{Invoking, StreamSession};
 
 use crate::world::development;
 
-/// What a session may cost, in bytes: a bound that holds without optimisation too, where everything that is under way takes
-/// more room, and with what the allocator keeps. What it does cost is printed; the aim is 64 KiB.
-const COST: u64 = 128 << 10;
+/// What a session may cost, in bytes. The aim is 64 KiB, and what it does cost is printed: about 60 while nothing else runs. Beside
+/// other tests more threads are busy at once, and each keeps some memory.
+const COST: u64 = 96 << 10;
 /// So many that what the allocator keeps for later does not matter.
 const SESSIONS: usize = 1_000;
 

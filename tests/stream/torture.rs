@@ -219,11 +219,7 @@ async fn d3_an_upload_survives_everything_that_may_happen_to_both_ends() {
 
 /// The digests of the streams of the only session, as its log has them.
 async fn digests(node: &NodeProcess) -> Vec<String> {
-    let mut api = node.api().await;
-    let request = wire::ListSessionsRequest { project: "lab".into(), ..Default::default() };
-    let sessions = api.client.list_sessions(request).await.unwrap().into_inner().sessions;
-    let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
-    let records = api.log(&session.metadata.as_ref().unwrap().uid).await;
+    let records = node.api().await.only_log("lab").await;
     let bodies = records.into_iter().filter_map(|record| record.event?.body);
     let messages = bodies.filter_map(|body| if let Body::Message(message) = body { Some(message) } else { None });
     let parts = messages.flat_map(|message| message.parts).filter_map(|part| part.part);

@@ -9,8 +9,8 @@ use wire::exec_update::Update;
 use wire::sessions_client::SessionsClient;
 use wire::verify::Verifier;
 use wire::{
-    ApprovalRef, ApproveRequest, ApproveResponse, EventKind, ExecRequest, ExecUpdate, ForkRequest, LogRecord, Message,
-    ReplayRequest, Session, SuspendRequest,
+    ApprovalRef, ApproveRequest, ApproveResponse, EventKind, ExecRequest, ExecUpdate, ForkRequest, ListSessionsRequest,
+    LogRecord, Message, ReplayRequest, Session, SuspendRequest,
 };
 
 /// A client of one node.
@@ -94,6 +94,15 @@ impl Api {
         let (updates, failure) = self.exec(request).await;
         assert!(failure.is_none(), "turn failed: {failure:?}");
         updates.into_iter().filter_map(record).collect()
+    }
+
+    /// The whole log of the only session of a project.
+    pub async fn only_log(&mut self, project: &str) -> Vec<LogRecord> {
+        let request = ListSessionsRequest { project: project.into(), ..ListSessionsRequest::default() };
+        let sessions = self.client.list_sessions(request).await.expect("sessions are listed").into_inner().sessions;
+        let [session] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
+        let uid = &session.metadata.as_ref().expect("a session has metadata").uid;
+        self.log(uid).await
     }
 
     /// The whole log of a session, with its chain checked.
