@@ -5,33 +5,39 @@ mod appends;
 #[cfg(feature = "fdb")]
 mod cluster;
 mod disk;
+mod report;
 mod sqlite;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use tokio::runtime::Runtime;
 
+use crate::local::LocalJournal;
 use appends::Appends;
+use disk::Disk;
+use report::{Report, Round};
+use sqlite::BareSqlite;
 
 /// Bytes of text in each record.
 const RECORD_BYTES: usize = 100;
 /// Writers of the contended measurement, each on a session of its own.
 const WRITERS: usize = 64;
-const ROUNDS: u32 = 3;
-const SECONDS: u64 = 2;
+const ROUNDS: u32 = 15;
+const MILLISECONDS: u64 = 400;
 
 /// Measures durable records per second
 #[derive(Args)]
 pub struct Journal {
-    /// Times that everything is measured, one after the other; the medians are reported
-    #[arg(long, default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=99))]
+    /// Times that everything is measured, one after the other; the medians are reported. What a disk does changes from one
+    /// second to the next, so many short rounds tell more than a few long ones
+    #[arg(long, default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=999))]
     rounds: u32,
 
     /// How long each figure is measured in a round
-    #[arg(long, default_value_t = SECONDS, value_parser = clap::value_parser!(u64).range(1..=60))]
-    seconds: u64,
+    #[arg(long, default_value_t = MILLISECONDS, value_parser = clap::value_parser!(u64).range(10..=60_000))]
+    milliseconds: u64,
 
     /// Directory on the disk to measure; a temporary one in it is used, and removed
     #[arg(long, value_name = "PATH", default_value = ".")]
@@ -44,24 +50,12 @@ pub struct Journal {
     fdb: Option<PathBuf>,
 }
 
-/// The medians of the rounds, per second.
-pub struct Report {
-    /// fdatasync after a write of one page.
-    pub syncs: f64,
-    /// Transactions of one insert in bare SQLite (WAL, synchronous FULL).
-    pub sqlite: f64,
-    /// The journal with one writer.
-    pub one_writer: Appends,
-    /// The journal with 64.
-    pub many_writers: Appends,
-}
-
 impl Journal {
     /// With everything but the directory as by default.
     pub fn new(directory: &Path) -> Self {
         Self {
             rounds: ROUNDS,
-            seconds: SECONDS,
+            milliseconds: MILLISECONDS,
             directory: directory.to_owned(),
             #[cfg(feature = "fdb")]
             fdb: None,
@@ -71,7 +65,7 @@ impl Journal {
     pub async fn run(&self) -> anyhow::Result<()> {
         #[cfg(feature = "fdb")]
         if let Some(cluster_file) = &self.fdb {
-            println!("{}", cluster::measure(cluster_file, self.rounds, Duration::from_secs(self.seconds)).await?);
+            println!("{}", cluster::measure(cluster_file, self.rounds, self.bound()).await?);
             return Ok(());
         }
         println!("{}", self.measure().await?);
@@ -80,63 +74,34 @@ impl Journal {
 
     /// Measures everything in turn, so that what else happens on the machine disturbs all figures alike.
     pub async fn measure(&self) -> anyhow::Result<Report> {
-        let mut rounds = Vec::new();
-        for _ in 0..self.rounds {
-            rounds.push(self.round().await?);
-        }
-        Ok(Report::median(&rounds))
-    }
-
-    async fn round(&self) -> anyhow::Result<Report> {
-        let bound = Duration::from_secs(self.seconds);
         let directory = tempfile::tempdir_in(&self.directory)?;
-        let file = |name: &str| directory.path().join(name);
-        Ok(Report {
-            syncs: disk::syncs_per_second(&file("probe"), bound)?,
-            sqlite: sqlite::inserts_per_second(&file("bare.db"), bound)?,
-            one_writer: Appends::measure(&file("one.db"), 1, bound).await?,
-            many_writers: Appends::measure(&file("many.db"), WRITERS, bound).await?,
-        })
+        let (path, rounds, bound) = (directory.path().to_owned(), self.rounds, self.bound());
+        // A runtime with a thread per core, as a node has.
+        let measured = tokio::task::spawn_blocking(move || Runtime::new()?.block_on(measure(&path, rounds, bound)));
+        measured.await?
+    }
+
+    fn bound(&self) -> Duration {
+        Duration::from_millis(self.milliseconds)
     }
 }
 
-impl Report {
-    fn median(rounds: &[Self]) -> Self {
-        let of = |figure: fn(&Self) -> f64| median(rounds.iter().map(figure));
-        Self {
-            syncs: of(|round| round.syncs),
-            sqlite: of(|round| round.sqlite),
-            one_writer: Appends {
-                per_second: of(|round| round.one_writer.per_second),
-                commits_per_sync: of(|round| round.one_writer.commits_per_sync),
-            },
-            many_writers: Appends {
-                per_second: of(|round| round.many_writers.per_second),
-                commits_per_sync: of(|round| round.many_writers.commits_per_sync),
-            },
-        }
+/// Whatever is measured stays open for all rounds: what it does but once, as making room in its files, counts as it does in
+/// service.
+async fn measure(directory: &Path, rounds: u32, bound: Duration) -> anyhow::Result<Report> {
+    let file = |name: &str| directory.join(name);
+    let (disk, sqlite) = (Disk::open(&file("probe"))?, BareSqlite::open(&file("bare.db"))?);
+    let (one, many) = (LocalJournal::open(&file("one.db")).await?, LocalJournal::open(&file("many.db")).await?);
+    let mut measured = Vec::new();
+    for _ in 0..rounds {
+        measured.push(Round {
+            syncs: disk.syncs_per_second(bound)?,
+            sqlite: sqlite.inserts_per_second(bound)?,
+            one_writer: Appends::measure(&one, 1, bound).await?,
+            many_writers: Appends::measure(&many, WRITERS, bound).await?,
+        });
     }
-}
-
-fn median(figures: impl Iterator<Item = f64>) -> f64 {
-    let mut sorted: Vec<f64> = figures.collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { syncs, sqlite, one_writer, many_writers } = self;
-        let rows = [
-            ("fdatasync of one page", *syncs, 1.0),
-            ("bare SQLite, one insert each", *sqlite, 1.0),
-            ("journal, 1 writer", one_writer.per_second, one_writer.commits_per_sync),
-            ("journal, 64 writers", many_writers.per_second, many_writers.commits_per_sync),
-        ];
-        writeln!(f, "| durable, this disk | per s | x SQLite | commits/fsync |")?;
-        write!(f, "|---|--:|--:|--:|")?;
-        rows.iter().try_for_each(|(name, rate, per_sync)| {
-            write!(f, "\n| {name} | {rate:.0} | {:.2} | {per_sync:.1} |", rate / sqlite)
-        })
-    }
+    one.close().await;
+    many.close().await;
+    Ok(Report { rounds: measured })
 }

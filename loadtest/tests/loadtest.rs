@@ -50,16 +50,16 @@ fn three_step_turns_run_on_a_harness_of_the_load_generator() {
 
 #[test]
 fn durable_records_are_compared_with_bare_sqlite() {
-    let report = measured(&["journal", "--rounds", "1", "--seconds", "1"]);
+    let report = measured(&["journal", "--rounds", "2", "--milliseconds", "300"]);
     assert_eq!(row(&report, "bare SQLite, one insert each")[2], "1.00");
-    assert!(row(&report, "journal, 64 writers")[3].parse::<f64>().unwrap() > 1.0, "{report}");
+    assert!(row(&report, "journal, 64 writers")[4].parse::<f64>().unwrap() > 1.0, "{report}");
 }
 
 #[cfg(feature = "fdb")]
 #[test]
 fn appends_on_a_cluster_are_compared_with_bare_transactions() {
     let Ok(cluster_file) = std::env::var("FDB_CLUSTER_FILE") else { return };
-    let report = measured(&["journal", "--rounds", "1", "--seconds", "1", "--fdb", &cluster_file]);
+    let report = measured(&["journal", "--rounds", "2", "--milliseconds", "300", "--fdb", &cluster_file]);
     assert_eq!(row(&report, "bare transaction")[4], "1.00");
     assert!(row(&report, "append")[2].parse::<f64>().unwrap() > 0.0, "{report}");
 }

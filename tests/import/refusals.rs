@@ -97,6 +97,17 @@ fn what_is_no_journal_of_the_reference_host_is_refused() {
     assert!(refusal(&sample).contains("No such file"));
 }
 
+/// What is imported is read more than once, which a pipe does not allow.
+#[test]
+fn what_is_no_file_is_refused_and_told_how_to_become_one() {
+    let sample = sample();
+    for (path, said) in [("/dev/null", "it is not a file, "), ("/", "it is a directory")] {
+        let refused = sample.agentctl.run(&["import", path]);
+        assert_eq!(refused.code, Some(1), "{path}: {}", refused.stdout);
+        assert!(refused.stderr.starts_with(&format!("agentctl: {path}: {said}")), "{}", refused.stderr);
+    }
+}
+
 #[test]
 fn a_journal_that_contradicts_the_file_stays_as_it_is() {
     let cases = [

@@ -1,6 +1,5 @@
 //! Appends to the journal: on the embedded engine, and whatever engine it is on.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::ensure;
@@ -9,7 +8,6 @@ use futures::TryStreamExt;
 use futures::future::try_join_all;
 use journal::{Journal, SeqRange, Writer};
 use store::embedded::Stats;
-use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use wire::verify::Verifier;
@@ -24,21 +22,11 @@ pub struct Appends {
 }
 
 impl Appends {
-    /// Lets `writers` append for `bound`, each to a session of its own, and reads everything back. They run as the turns of
-    /// a node do: as tasks on a runtime with a thread per core.
-    pub async fn measure(path: &Path, writers: usize, bound: Duration) -> anyhow::Result<Self> {
-        let path = path.to_owned();
-        let measured = tokio::task::spawn_blocking(move || Runtime::new()?.block_on(Self::run(&path, writers, bound)));
-        measured.await?
-    }
-
-    async fn run(path: &Path, writers: usize, bound: Duration) -> anyhow::Result<Self> {
-        let local = LocalJournal::open(path).await?;
+    /// Lets `writers` append for `bound`, each to a new session, and reads everything back.
+    pub async fn measure(local: &LocalJournal, writers: usize, bound: Duration) -> anyhow::Result<Self> {
         let before = local.stats();
         let per_second = per_second(&local.journal, writers, bound).await?;
-        let commits_per_sync = commits_per_sync(before, local.stats());
-        local.close().await;
-        Ok(Self { per_second, commits_per_sync })
+        Ok(Self { per_second, commits_per_sync: commits_per_sync(before, local.stats()) })
     }
 }
 

@@ -14,7 +14,8 @@ use store::fdb::{Fdb, FdbOptions};
 use store::{KeyRange, Store, TransactError};
 use tokio::runtime::Runtime;
 
-use super::{WRITERS, appends, median};
+use super::report::Sorted;
+use super::{WRITERS, appends};
 use bare::Bare;
 
 /// The medians of the rounds.
@@ -78,10 +79,8 @@ impl Pair {
     }
 
     fn median(rounds: &[Self]) -> Self {
-        Self {
-            bare: median(rounds.iter().map(|pair| pair.bare)),
-            journal: median(rounds.iter().map(|pair| pair.journal)),
-        }
+        let of = |figure: fn(&Self) -> f64| Sorted::of(rounds.iter().map(figure)).median();
+        Self { bare: of(|pair| pair.bare), journal: of(|pair| pair.journal) }
     }
 }
 

@@ -36,11 +36,12 @@ impl Import {
         if common.host.journal.file().is_some_and(|journal| is_same_file(path, journal)) {
             bail!("{} cannot be imported into itself; name a new file with --journal", path.display());
         }
+        check_file(path).with_context(|| path.display().to_string())?;
         let mut output = Output::stdout(common.output);
         if backup::is_backup(path).unwrap_or_default() {
             return restore(path, common, &mut output);
         }
-        let file = open(path)?;
+        let file = ReferenceFile::open(path).with_context(|| path.display().to_string())?;
         let records = file.records();
         let progress = Progress::new("records checked", records, false);
         let checked = file.check(&common.host.project, || progress.step());
@@ -58,14 +59,16 @@ impl Import {
     }
 }
 
-/// Opening reports by itself what SQLite says of a file that is not there, but not as the shell would.
-fn open(path: &Path) -> anyhow::Result<ReferenceFile> {
-    let opened = fs::metadata(path).map_err(anyhow::Error::from);
-    let opened = opened.and_then(|found| match found.is_dir() {
-        true => Err(anyhow!("it is a directory")),
-        false => Ok(ReferenceFile::open(path)?),
-    });
-    opened.with_context(|| path.display().to_string())
+/// Refuses what cannot be read from its beginning more than once.
+fn check_file(path: &Path) -> anyhow::Result<()> {
+    let found = fs::metadata(path)?;
+    if found.is_dir() {
+        bail!("it is a directory");
+    }
+    if !found.is_file() {
+        bail!("it is not a file, and all of it is checked before any of it is imported; save it as a file first");
+    }
+    Ok(())
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {
