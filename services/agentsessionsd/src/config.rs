@@ -3,8 +3,10 @@
 //! A field is its key in the TOML file. Its comment is its line in `--help`, which also shows its flag, its environment
 //! variable and its default.
 
+mod fdb;
 mod listeners;
 mod load;
+mod model;
 mod nats;
 mod process;
 mod streams;
@@ -12,8 +14,6 @@ mod tools;
 mod values;
 
 use std::collections::BTreeMap;
-#[cfg(feature = "fdb")]
-use std::path::Path;
 use std::path::PathBuf;
 
 use ::tools::ExecutorConfig;
@@ -22,10 +22,10 @@ use controller::{Powers, TurnLimits};
 use env::Env;
 use harness::{Directory, DirectoryProblem, RegisteredPlacements, RemoteOptions};
 use serde::{Deserialize, Serialize};
-#[cfg(feature = "fdb")]
-use store::fdb::{FdbOptions, Tls};
 
+pub use fdb::FdbConfig;
 pub use load::{Problem, Problems};
+pub use model::ModelConfig;
 pub use nats::{InvalidNatsCredentials, NatsConfig};
 pub use process::{ProcessConfig, ProcessResumability};
 pub use streams::StreamsConfig;
@@ -122,73 +122,6 @@ pub struct Config {
     #[arg(skip)]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, ToolsConfig>,
-}
-
-/// A journal in a FoundationDB cluster. The passphrase of the key is taken from FDB_TLS_PASSWORD.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
-#[command(next_help_heading = "FoundationDB (for --journal fdb:CLUSTER_FILE)")]
-#[serde(default, deny_unknown_fields)]
-pub struct FdbConfig {
-    /// Name that the journal's keys begin with, so that several journals can share a cluster; all nodes of a journal give
-    /// the same. Without it the keys are as they are
-    #[arg(id = "fdb.subspace", long = "fdb-subspace", value_name = "NAME")]
-    pub subspace: Option<Subspace>,
-
-    /// PEM file with this node's certificate chain, for a cluster that uses TLS
-    #[arg(id = "fdb.tls_certificate", long = "fdb-tls-certificate", value_name = "PATH")]
-    pub tls_certificate: Option<PathBuf>,
-
-    /// PEM file with the private key of that certificate
-    #[arg(id = "fdb.tls_key", long = "fdb-tls-key", value_name = "PATH")]
-    pub tls_key: Option<PathBuf>,
-
-    /// PEM file with the certificate authorities that the cluster's servers are checked against
-    #[arg(id = "fdb.tls_ca", long = "fdb-tls-ca", value_name = "PATH")]
-    pub tls_ca: Option<PathBuf>,
-
-    /// What the certificates of the cluster's servers must say, such as Check.Valid=1,S.O=Example
-    #[arg(id = "fdb.tls_verify_peers", long = "fdb-tls-verify-peers", value_name = "RULE")]
-    pub tls_verify_peers: Option<String>,
-}
-
-/// An OpenAI-compatible model provider. The key is taken from MODEL_API_KEY, else from OPENAI_API_KEY.
-#[derive(Clone, Debug, PartialEq, Eq, Args, Serialize, Deserialize)]
-#[command(next_help_heading = "Model (key: MODEL_API_KEY, else OPENAI_API_KEY)")]
-#[serde(default, deny_unknown_fields)]
-pub struct ModelConfig {
-    /// The provider's model id. Enables the chat harness, harnesses outside this process and real model calls; without
-    /// it the built-in echo model answers
-    #[arg(id = "model.name", long = "model", value_name = "ID")]
-    pub name: String,
-
-    /// Base URL of the provider
-    #[arg(id = "model.base_url", long = "model-base-url", value_name = "URL")]
-    pub base_url: String,
-
-    /// Path of chat completions, appended to the base URL
-    #[arg(id = "model.path", long = "model-path", value_name = "PATH")]
-    pub path: String,
-
-    /// Header that carries the key: as `Bearer KEY` in Authorization, bare in any other
-    #[arg(id = "model.auth_header", long = "model-auth-header", value_name = "NAME")]
-    pub auth_header: String,
-
-    /// Longest time from a model request to its complete answer
-    #[arg(id = "model.timeout", long = "model-timeout", value_name = "TIME")]
-    pub timeout: Period,
-
-    /// Longest wait for a connection to the provider, name resolution and TLS included
-    #[arg(id = "model.connect_timeout", long = "model-connect-timeout", value_name = "TIME")]
-    pub connect_timeout: Period,
-
-    /// Longest silence of the provider, before its answer and within it; as long as the whole answer may take, if not
-    /// given, because some models think in silence
-    #[arg(id = "model.idle_timeout", long = "model-idle-timeout", value_name = "TIME")]
-    pub idle_timeout: Option<Period>,
-
-    /// How often a model request is sent again while nothing of an answer has arrived; 0: never
-    #[arg(id = "model.retries", long = "model-retries", value_name = "N")]
-    pub retries: Retries,
 }
 
 /// Harnesses that all nodes on the journal share, and the listener for those who register them.
@@ -335,21 +268,6 @@ impl Default for Config {
     }
 }
 
-impl Default for ModelConfig {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            base_url: "https://api.openai.com/v1".to_owned(),
-            path: "/chat/completions".to_owned(),
-            auth_header: "Authorization".to_owned(),
-            timeout: Period::seconds(120),
-            connect_timeout: Period::seconds(10),
-            idle_timeout: None,
-            retries: Retries::new(2),
-        }
-    }
-}
-
 impl Default for RegistryConfig {
     fn default() -> Self {
         Self { addr: RegistryAddr::default(), refresh: Period::seconds(1) }
@@ -452,7 +370,7 @@ impl Config {
         let harnesses = self.directory().err().unwrap_or_default();
         let harnesses = harnesses.into_iter().map(|problem| Problem::new("harness", problem.to_string()));
         // Neither key nor randomness is looked at until there is a request.
-        let model = model::provider(&self.model.named(), None, Env::system()).err();
+        let model = ::model::provider(&self.model.named(), None, Env::system()).err();
         let model = model.into_iter().flat_map(|invalid| invalid.problems);
         let model = model.map(|problem| Problem::new("model", problem.to_string()));
         let tools = ::tools::problems(&self.executors()).into_iter();
@@ -467,44 +385,5 @@ impl Config {
         let periods = periods.map(|(key, _)| Problem::new(key, "must be longer than zero"));
         let (listeners, nats, streams) = (self.listener_problems(), self.nats.problems(), self.streams.problems());
         harnesses.chain(model).chain(tools).chain(periods).chain(listeners).chain(nats).chain(streams).collect()
-    }
-}
-
-#[cfg(feature = "fdb")]
-impl FdbConfig {
-    /// What the engine needs for the cluster of `cluster_file`.
-    pub(crate) fn options(&self, cluster_file: &Path) -> FdbOptions {
-        let mut options = FdbOptions::new(cluster_file);
-        options.subspace = self.subspace.as_ref().map(|subspace| subspace.get().clone()).unwrap_or_default();
-        options.tls = Tls {
-            certificate: self.tls_certificate.clone(),
-            key: self.tls_key.clone(),
-            ca: self.tls_ca.clone(),
-            verify_peers: self.tls_verify_peers.clone(),
-        };
-        options
-    }
-}
-
-impl ModelConfig {
-    /// The same with a name, so that the rest is looked at whether there is a model or not.
-    fn named(&self) -> model::ModelConfig {
-        let name = if self.name.is_empty() { "unnamed" } else { &self.name };
-        model::ModelConfig { model: name.to_owned(), ..self.provider() }
-    }
-
-    /// What the provider needs.
-    pub(crate) fn provider(&self) -> model::ModelConfig {
-        model::ModelConfig {
-            model: self.name.clone(),
-            base_url: self.base_url.clone(),
-            path: self.path.clone(),
-            auth_header: self.auth_header.clone(),
-            timeout: self.timeout.get(),
-            connect_timeout: self.connect_timeout.get(),
-            idle_timeout: self.idle_timeout.unwrap_or(self.timeout).get(),
-            retries: self.retries.get(),
-            ..model::ModelConfig::default()
-        }
     }
 }

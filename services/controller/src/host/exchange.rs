@@ -32,7 +32,7 @@ use super::limits::LimitedConnection;
 use crate::invocation::{self, FinishedStream, Parameters, Results};
 use crate::metrics::RunningInvocation;
 use crate::ports::HostFrame;
-use crate::turn::{Divergence, Input, TurnFailure};
+use crate::turn::{Input, TurnFailure};
 use broken::Broken;
 pub(super) use broken::Unusable;
 use inputs::{Inputs, drop_input};
@@ -332,7 +332,7 @@ impl Exchange {
             None => self.recall = Some(recall),
             Some((batch, credits)) => {
                 let is_return = matches!(batch, Batch::Return(..));
-                let done = write(self.journal.clone(), self.run.clone(), self.invocation, batch, recall).boxed();
+                let done = batch.store(self.journal.clone(), self.run.clone(), self.invocation, recall).boxed();
                 self.writing = Some(Writing { done, is_return, credits });
             }
         }
@@ -452,28 +452,6 @@ impl Exchange {
         }
         Ok(finished)
     }
-}
-
-/// Makes a batch durable, or finds that it is.
-async fn write(
-    journal: Journal,
-    run: Run,
-    invocation: InvocationId,
-    batch: Batch,
-    mut recall: Recall,
-) -> Result<Recall, Broken> {
-    match batch {
-        Batch::Return(value, streams) => journal.set_returned(&run, invocation, value.as_deref(), streams).await?,
-        Batch::Put(writes) => journal.put_outputs(&run, invocation, writes).await?,
-        Batch::Recorded(items) => {
-            for (stream, item) in items {
-                if !recall.agrees(stream, &item).await? {
-                    return Err(Broken::Failed(TurnFailure::Diverged(Divergence::Stream(stream))));
-                }
-            }
-        }
-    }
-    Ok(recall)
 }
 
 /// Looks at all streams; if the turn's fence is given, also whether this node still drives the instance, and the turn was

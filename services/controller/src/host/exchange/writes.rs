@@ -2,7 +2,12 @@
 
 use std::collections::VecDeque;
 
-use journal::invocations::{FrameItem, MAX_PUT_BYTES, NewOutput, OutputWrite, StreamId};
+use journal::Journal;
+use journal::invocations::{FrameItem, InvocationId, MAX_PUT_BYTES, NewOutput, OutputWrite, Run, StreamId};
+
+use super::broken::Broken;
+use super::recall::Recall;
+use crate::turn::{Divergence, TurnFailure};
 
 /// Most changes that are made at once.
 const MOST: usize = 1000;
@@ -36,6 +41,30 @@ pub(super) enum Batch {
     Return(Option<String>, Vec<NewOutput>),
     Recorded(Vec<(StreamId, FrameItem)>),
     Put(Vec<OutputWrite>),
+}
+
+impl Batch {
+    /// Makes it durable, or finds that it is.
+    pub(super) async fn store(
+        self,
+        journal: Journal,
+        run: Run,
+        invocation: InvocationId,
+        mut recall: Recall,
+    ) -> Result<Recall, Broken> {
+        match self {
+            Self::Return(value, streams) => journal.set_returned(&run, invocation, value.as_deref(), streams).await?,
+            Self::Put(writes) => journal.put_outputs(&run, invocation, writes).await?,
+            Self::Recorded(items) => {
+                for (stream, item) in items {
+                    if !recall.agrees(stream, &item).await? {
+                        return Err(Broken::Failed(TurnFailure::Diverged(Divergence::Stream(stream))));
+                    }
+                }
+            }
+        }
+        Ok(recall)
+    }
 }
 
 /// See the module.
