@@ -8,6 +8,7 @@ mod file;
 mod group;
 mod keeper;
 mod log;
+mod places;
 mod queue;
 mod readers;
 mod stats;
@@ -85,7 +86,7 @@ impl Embedded {
         let writer = Writer::new(table, turn, log, Arc::clone(&watches), Arc::clone(&counters), Arc::clone(&signal));
         let queue = Arc::new(Queue::new(writer));
         let keeper = Keeper {
-            file: file.clone(),
+            places: file.places()?,
             table: open()?,
             signal: Arc::clone(&signal),
             readers: Arc::clone(&readers),

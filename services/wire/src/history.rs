@@ -11,14 +11,17 @@ use crate::Event;
 pub struct History {
     events: Arc<Vec<Event>>,
     len: usize,
-    _held: Option<Arc<dyn Any + Send + Sync>>,
+    held: Option<Held>,
 }
+
+/// What a history holds.
+pub type Held = Arc<dyn Any + Send + Sync>;
 
 impl History {
     /// All of `events`.
     #[must_use]
     pub fn new(events: Vec<Event>) -> Self {
-        Self { len: events.len(), events: Arc::new(events), _held: None }
+        Self { len: events.len(), events: Arc::new(events), held: None }
     }
 
     /// The first `len` of these events, or all if there are fewer.
@@ -30,7 +33,13 @@ impl History {
     /// These events, with something that is to live for as long as this value or a clone of it does.
     #[must_use]
     pub fn holding(self, held: impl Any + Send + Sync) -> Self {
-        Self { _held: Some(Arc::new(held)), ..self }
+        Self { held: Some(Arc::new(held)), ..self }
+    }
+
+    /// What lives for as long as this value does, if there is anything, for whoever is to keep it longer.
+    #[must_use]
+    pub fn held(&self) -> Option<Held> {
+        self.held.clone()
     }
 
     /// Adds events at the end. Copies only while another clone is alive.

@@ -22,7 +22,7 @@ pub use canonical::NotCanonical;
 pub use chain::{ContentHash, Hasher, InvalidContentHash, content_hash};
 pub use generated::agentsessions::v1::*;
 pub use generated::google::protobuf;
-pub use history::History;
+pub use history::{Held, History};
 pub use input_hash::{InvalidModelCall, input_hash};
 pub use json::InvalidTimestamp;
 pub use normalise::normalise;

@@ -1,11 +1,12 @@
 //! A running execution on a remote harness.
 
 use std::future::pending;
+use std::iter;
 use std::pin::Pin;
 
 use async_trait::async_trait;
 use controller::ports::{HarnessConnection, HarnessFailure, HostFrame, TurnStart};
-use futures::stream::{BoxStream, Peekable};
+use futures::stream::{self, BoxStream, Peekable};
 use futures::{Stream, StreamExt, TryFutureExt};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -14,7 +15,7 @@ use tonic::codegen::http::uri::PathAndQuery;
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status, Streaming};
-use wire::Event;
+use wire::{Event, Held};
 
 use super::channel::explain;
 use super::codec::{ConnectCodec, FirstFrame, Outgoing};
@@ -52,10 +53,12 @@ impl Connection {
     ) -> Result<Self, HarnessFailure> {
         let envelope = Envelope::of(&turn);
         let request_id = turn.request_id.parse::<MetadataValue<_>>().ok();
+        let held = turn.history.held();
         let start = limit.check(Outgoing::Start(FirstFrame::new(envelope.empty(), turn)))?;
         let (frames, outgoing) = mpsc::channel::<Box<Outgoing>>(FRAMES_AHEAD);
-        let first = futures::stream::once(async { start });
-        let mut request = Request::new(first.chain(ReceiverStream::new(outgoing).map(|frame| *frame)));
+        let first = stream::once(async { start });
+        let frames_after = ReceiverStream::new(outgoing).map(|frame| *frame);
+        let mut request = Request::new(first.chain(release(held)).chain(frames_after));
         if let Some(request_id) = request_id {
             request.metadata_mut().insert(REQUEST_ID, request_id);
         }
@@ -66,6 +69,12 @@ impl Connection {
         let events = opening.map_ok(Response::into_inner).try_flatten_stream().boxed().peekable();
         Ok(Self { events, frames, envelope, limit, _place: place })
     }
+}
+
+/// No frame, but the place of one: it is asked for once what comes before it is sent, and releases what was held for that.
+/// Until then a large first frame waits in this process for a harness that does not read it.
+fn release(held: Option<Held>) -> impl Stream<Item = Outgoing> {
+    stream::iter(iter::once_with(move || drop(held))).filter_map(async |()| None)
 }
 
 /// `HarnessClient::connect` with a codec of our own.

@@ -1,13 +1,19 @@
 //! What goes over the wire, seen by a server that is not made with the SDK.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use controller::ports::HostFrame;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status, Streaming};
 use wire::controller_frame::Frame;
 use wire::harness_server::{Harness, HarnessServer};
-use wire::{Cancel, ControllerFrame, DescribeRequest, Event, EventKind, HarnessDescriptor, ModelResult, Start};
+use wire::{
+    Cancel, ControllerFrame, DescribeRequest, Event, EventKind, HarnessDescriptor, History, ModelResult, Start,
+};
 
 use super::actors::{said, start, turn};
 use super::network;
@@ -83,6 +89,30 @@ async fn every_frame_names_session_and_execution_and_the_first_is_the_start() {
         assert_eq!((frame.session.as_str(), frame.execution_id.as_str()), ("sess-1", "e1"));
         assert_eq!(frame.frame, Some(expected));
         assert_eq!(request_id, "request-1");
+    }
+}
+
+/// What is sent and not read lies in the memory of this side.
+#[tokio::test]
+async fn what_a_history_holds_is_released_once_the_harness_has_read_it() {
+    for reads in [false, true] {
+        let (frames, mut shown) = mpsc::channel(1);
+        let frames = reads.then_some(frames);
+        let address = serve(Raw { frames, events: vec![Event::default()], ..Raw::default() }).await;
+        let held = Arc::new(());
+        let event = Event::new(EventKind::EventOutput, wire::event::Body::Message(said(&"x".repeat(3_000_000))));
+        let mut begun = turn();
+        begun.history = History::from(vec![event]).holding(Arc::clone(&held));
+        let mut connection = start(&network::remote(&address), begun).await;
+        connection.next().await.expect("an event");
+        assert_eq!(shown.recv().await.is_some(), reads);
+        let released = async {
+            while Arc::strong_count(&held) > 1 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let bound = Duration::from_millis(if reads { 10_000 } else { 100 });
+        assert_eq!(timeout(bound, released).await.is_ok(), reads);
     }
 }
 

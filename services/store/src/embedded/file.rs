@@ -1,6 +1,6 @@
 //! The SQLite file: recognising it, creating it, and opening connections to it.
 
-use std::fs::{self, Metadata, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use thiserror::Error;
 
 use super::log::Log;
+use super::places::Places;
 use super::table::{SCHEMA, Table};
 use super::turn::Turn;
 use super::untouched::open_untouched;
@@ -80,8 +81,6 @@ pub enum OpenError {
 #[derive(Clone, Debug)]
 pub(super) struct StoreFile {
     path: PathBuf,
-    /// Device and number of the file, which tell it from another of its name.
-    inode: Option<(u64, u64)>,
 }
 
 /// What lies at the path.
@@ -96,7 +95,7 @@ enum Content {
 impl StoreFile {
     /// Makes sure that `path` is a store, and creates it where there is nothing.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
-        let mut file = Self { path: path.to_path_buf(), inode: None };
+        let file = Self { path: path.to_path_buf() };
         file.check_usable().map_err(|source| OpenError::Io { path: path.to_path_buf(), source })?;
         match file.identify()? {
             Content::Store => {}
@@ -105,20 +104,7 @@ impl StoreFile {
             Content::Foreign(found) => return Err(OpenError::Foreign { path: file.path, found }),
             Content::OtherFormat(found) => return Err(OpenError::Format { path: file.path, found }),
         }
-        file.inode = Some(inode(&fs::metadata(&file.path).map_err(|source| file.io(source))?));
         Ok(file)
-    }
-
-    /// Whether the path still leads to the file: if it was removed or replaced, whatever is written to it is lost.
-    pub(super) fn is_in_place(&self) -> bool {
-        match fs::metadata(&self.path) {
-            Ok(found) => Some(inode(&found)) == self.inode,
-            Err(error) => error.kind() != io::ErrorKind::NotFound,
-        }
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Refuses what SQLite would take for a journal, or try to, and be sorry later.
@@ -161,6 +147,11 @@ impl StoreFile {
     /// What commits are written to first.
     pub(super) fn log(&self) -> Log {
         Log::of(&self.path)
+    }
+
+    /// Where its files are, all of which are there once there is a connection that has read.
+    pub(super) fn places(&self) -> Result<Places, OpenError> {
+        Places::of(&self.path).map_err(|source| self.io(source))
     }
 
     /// A connection for reads.
@@ -231,10 +222,6 @@ impl StoreFile {
     pub(super) fn sqlite(&self, source: rusqlite::Error) -> OpenError {
         OpenError::Sqlite { path: self.path.clone(), source }
     }
-}
-
-fn inode(found: &Metadata) -> (u64, u64) {
-    (found.dev(), found.ino())
 }
 
 /// Waits before SQLite tries a lock again, which it has done `tries` times. Returns whether to go on.

@@ -1,10 +1,11 @@
 //! The thread that looks after what nobody waits for: the write-ahead log, watches on other processes' commits, expired
-//! snapshots, and that the file is where it was.
+//! snapshots, and that the files are where they were.
 
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::file::StoreFile;
+use super::places::Places;
 use super::queue::Queue;
 use super::readers::Readers;
 use super::table::Table;
@@ -80,7 +81,7 @@ impl Signal {
 
 /// The state of the keeper thread.
 pub(super) struct Keeper {
-    pub(super) file: StoreFile,
+    pub(super) places: Places,
     pub(super) table: Table,
     pub(super) signal: Arc<Signal>,
     pub(super) readers: Arc<Readers>,
@@ -98,8 +99,8 @@ impl Keeper {
                 Wake::Checkpoint => self.checkpoint(),
                 Wake::Round => {}
             }
-            if !self.file.is_in_place() {
-                return self.give_up();
+            if let Some(path) = self.places.lost() {
+                return self.give_up(path);
             }
             self.readers.end_expired();
             watched = self.watches.forget_dropped() > 0;
@@ -110,9 +111,9 @@ impl Keeper {
     }
 
     /// Nothing more is promised of what would be in no file after a restart.
-    fn give_up(&self) {
-        let path = self.file.path().display();
-        tracing::error!(%path, "the file of the store was removed or replaced while it was open: the store is closed");
+    fn give_up(&self, path: &Path) {
+        let path = path.display();
+        tracing::error!(%path, "a file of the store was removed or replaced while it was open: the store is closed");
         self.readers.close();
         self.queue.close();
     }

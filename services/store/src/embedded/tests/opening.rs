@@ -34,24 +34,40 @@ async fn what_was_committed_is_there_after_reopening() {
     assert_eq!(get(&place.open(), b"k").await.as_deref(), Some(&b"v"[..]));
 }
 
-/// Nothing more is acknowledged: it would be in no file after a restart.
+/// Nothing more is acknowledged: it would be in no file after a restart, or written while another process writes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_removed_or_replaced_while_it_is_open_is_given_up() {
-    for is_replaced in [false, true] {
+    for (suffix, is_replaced) in [("", false), ("", true), ("-wal", false), ("-wal", true), ("-shm", false)] {
         let place = Place::new();
         let engine = place.open();
         set(&engine, b"k", b"v").await.expect("commit");
-        fs::rename(place.path(), place.directory.path().join("elsewhere")).expect("rename");
+        let mut file = place.path().into_os_string();
+        file.push(suffix);
+        fs::rename(&file, place.directory.path().join("elsewhere")).expect("rename");
         if is_replaced {
-            fs::write(place.path(), "another").expect("write");
+            fs::write(&file, "another").expect("write");
         }
         let is_refused = async {
             while set(&engine, b"k", b"w").await.is_ok() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), is_refused).await.expect("it goes on");
+        tokio::time::timeout(Duration::from_secs(20), is_refused)
+            .await
+            .unwrap_or_else(|_| panic!("{suffix}: it goes on"));
     }
+}
+
+/// What was committed is in the file once the store is closed, though the log beside it is gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_before_the_log_was_removed_is_kept() {
+    let place = Place::new();
+    let engine = place.open();
+    set(&engine, b"k", b"v").await.expect("commit");
+    fs::remove_file(place.directory.path().join("store-wal")).expect("remove");
+    engine.close().await;
+    drop(engine);
+    assert_eq!(get(&place.open(), b"k").await.as_deref(), Some(&b"v"[..]));
 }
 
 #[tokio::test]
