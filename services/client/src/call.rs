@@ -4,6 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use env::Env;
+use tokio::time::Instant;
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
@@ -47,7 +48,7 @@ impl Caller {
         (with_id(message, &id), id)
     }
 
-    /// An unary call, each attempt of which must be answered within the bound of a call.
+    /// An unary call that must be answered within the bound of a call, however often it is made.
     pub(crate) async fn bounded<Q: Clone, A, F>(
         &self,
         repeat: Repeat,
@@ -60,7 +61,7 @@ impl Caller {
         self.unary(repeat, self.options.call_timeout, message, call).await
     }
 
-    /// An unary call, each attempt of which may take as long as it takes.
+    /// An unary call that may take as long as it takes.
     pub(crate) async fn unbounded<Q: Clone, A, F>(
         &self,
         repeat: Repeat,
@@ -83,21 +84,23 @@ impl Caller {
     where
         F: Future<Output = Result<Response<A>, Status>>,
     {
-        let mut attempts = Attempts::new(repeat);
+        let (mut attempts, begun) = (Attempts::new(repeat), Instant::now());
         loop {
             let node = self.nodes.chosen();
-            match self.once(&node, bound, message.clone(), &call).await {
+            match self.once(&node, (begun, bound), message.clone(), &call).await {
                 Ok(answer) => return Ok(answer),
+                Err(error) if begun.elapsed() >= bound => return Err(error),
                 Err(error) => attempts.after(error, &self.options.retry, &self.env).await?,
             }
         }
     }
 
-    /// One attempt at `node`, which is given up if it turns out to be of no use.
+    /// One attempt at `node`, which is given up if it turns out to be of no use. The call as a whole was begun at an instant
+    /// and has a bound.
     async fn once<Q, A, F>(
         &self,
         node: &Node,
-        bound: Duration,
+        (begun, bound): (Instant, Duration),
         message: Q,
         call: impl FnOnce(Channel, Request<Q>) -> F,
     ) -> Result<A, Error>
@@ -105,7 +108,8 @@ impl Caller {
         F: Future<Output = Result<Response<A>, Status>>,
     {
         let (request, id) = self.request(message);
-        let answered = tokio::time::timeout(bound, call(node.channel(), request)).await;
+        let left = bound.saturating_sub(begun.elapsed());
+        let answered = tokio::time::timeout(left, call(node.channel(), request)).await;
         let answer = match answered {
             Ok(answer) => answer.map(Response::into_inner).map_err(|status| Error::from_status(&status, &id)),
             Err(_) => Err(Error::no_answer(bound, &id)),

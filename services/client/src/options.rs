@@ -11,8 +11,8 @@ use crate::Retry;
 pub struct Options {
     /// Longest wait for a connection to be established.
     pub connect_timeout: Duration,
-    /// Longest wait for the answer of a call that runs no turn: create, get, one page of a list, approve, suspend,
-    /// fork. A turn (exec, resume) takes as long as it takes; a dead peer ends it through `keepalive`.
+    /// Longest wait for the answer of a call that runs no turn, its repetitions included: create, get, one page of a list,
+    /// approve, suspend, fork. A turn (exec, resume) takes as long as it takes; a dead peer ends it through `keepalive`.
     pub call_timeout: Duration,
     /// A peer that is silent for this long is pinged, and given the same time to answer.
     pub keepalive: Duration,

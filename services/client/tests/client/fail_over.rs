@@ -1,11 +1,13 @@
 //! A client of several nodes.
 
-use client::{Addresses, Client, Code, Options, Retry, SeqRange, Update};
+use std::time::Duration;
+
+use client::{Addresses, Client, Code, Options, Origin, Retry, SeqRange, Update};
 use env::{TaskKind, Tasks};
 use futures::{StreamExt, TryStreamExt};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::Status;
 use tonic::transport::Server;
@@ -164,4 +166,21 @@ async fn options_without_repetition_report_the_first_failure() {
     let client = Client::connect_with(&cluster.addresses(2), options).await.unwrap();
     assert_eq!(client.get("s").await.unwrap_err().code(), Code::Unavailable);
     assert_eq!(client.get("s").await.unwrap_err().code(), Code::NotFound, "the next call is the next node's");
+}
+
+/// A node that takes connections and says nothing is lost again and again, but not for ever.
+#[tokio::test]
+async fn a_call_is_bounded_however_often_it_is_made() {
+    let cluster = Cluster::of([]);
+    let _deaf = UnixListener::bind(cluster.directory.path().join("0.sock")).unwrap();
+    let moment = Duration::from_millis(1);
+    let options = Options {
+        call_timeout: Duration::from_secs(1),
+        keepalive: 50 * moment,
+        retry: Retry { attempts: 1_000, first_pause: moment, longest_pause: moment },
+        ..Options::default()
+    };
+    let client = Client::connect_with(&cluster.addresses(1), options).await.unwrap();
+    let error = timeout(Duration::from_secs(10), client.get("s")).await.expect("an end").unwrap_err();
+    assert_eq!(error.origin(), Origin::Transport, "{error}");
 }

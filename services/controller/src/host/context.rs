@@ -91,6 +91,15 @@ impl Bounds {
         }
     }
 
+    /// What `work` comes to, if it does so before the call must end. Work that waits for nothing is done in any case.
+    pub(super) async fn in_time<T>(&self, work: impl Future<Output = Result<T, HostError>>) -> Result<T, HostError> {
+        tokio::select! {
+            biased;
+            done = work => done,
+            interruption = self.interrupted() => Err(interruption.into()),
+        }
+    }
+
     /// Refuses to begin what would be interrupted at once.
     pub(super) fn check(&self) -> Result<(), HostError> {
         if self.cancelled.is_cancelled() {

@@ -42,7 +42,7 @@ impl Host {
         let bounds = self.bounds(call).deadline_unix(request.deadline_unix, &self.parts.env);
         let chosen = chosen_id(&request)?;
         let state = self.exec_session(&request).await?;
-        if self.plan_exec(&state, &request).await? == ExecPlan::RecoverApproval {
+        if bounds.in_time(self.plan_exec(&state, &request)).await? == ExecPlan::RecoverApproval {
             return self.recover_approval(&state, &request, call, &bounds, updates).await;
         }
         self.learn(&[state.harness(), &request.harness]).await?;
@@ -52,8 +52,9 @@ impl Host {
 
         let guard = self.take(&state).await?;
         let expected = request.expected_last_seq.map_or(Some(state.last_seq()), Seq::from_wire);
-        let state = self.exec_state(state, expected, &request).await?;
-        let admitted = admit(&route, &self.standing(&state).await?, &bounds).await?;
+        let state = bounds.in_time(self.exec_state(state, expected, &request)).await?;
+        let standing = bounds.in_time(self.standing(&state)).await?;
+        let admitted = admit(&route, &standing, &bounds).await?;
         if admitted.only_invocations {
             return Err(HostError::OnlyInvocations(route.name));
         }
@@ -116,7 +117,7 @@ impl Host {
     ) -> Result<Ended, HostError> {
         let NewTurn { request, chosen, call, bounds, guard, expected, route, admitted } = turn;
         let uid = state.uid();
-        let SessionLog { index, history, .. } = self.logs.load(state).await?;
+        let SessionLog { index, history, .. } = bounds.in_time(self.logs.load(state)).await?;
         index.check_start().map_err(HostError::Log)?;
         // Before a fence is minted: the turn may be running elsewhere, and goes on.
         if chosen.as_ref().is_some_and(|chosen| index.has_turn(chosen)) {

@@ -203,11 +203,14 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use wire::EventKind;
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+    use wire::{EventKind, ExecRequest};
 
     use super::*;
     use crate::testing::events::Of;
-    use crate::testing::host::World;
+    use crate::testing::host::{World, call};
 
     fn log_of(events: i64) -> SessionLog {
         let mut log = SessionLog::default();
@@ -235,16 +238,21 @@ mod tests {
         assert_eq!(kept.logs.len(), 2, "one that is too large alone is not kept");
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_large_log_that_is_in_use_leaves_no_room_for_another() {
+    /// Makes the log of the session large enough to be counted.
+    async fn enlarge(world: &World) {
         const EVENTS: usize = (20 << 20) / EVENT_BYTES;
-        let world = World::new().await;
-        let logs = Logs::new(world.journal.clone(), 0, 30 << 20);
         let mut writer = world.journal.mint(&world.session).await.unwrap();
         for _ in 0..EVENTS / 1_000 {
             let events = (0..1_000).map(|_| Of("e").error()).collect();
             world.journal.append(&mut writer, events).await.unwrap();
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_large_log_that_is_in_use_leaves_no_room_for_another() {
+        let world = World::new().await;
+        let logs = Logs::new(world.journal.clone(), 0, 30 << 20);
+        enlarge(&world).await;
         let state = world.journal.session(&world.session).await.unwrap().unwrap();
 
         let first = logs.load(&state).await.unwrap();
@@ -253,5 +261,26 @@ mod tests {
         let SessionLog { index, history, .. } = first;
         drop(history);
         assert_eq!(logs.load(&state).await.unwrap().head(), index.head());
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_waits_for_room_ends_at_its_deadline() {
+        let world = World::new().await;
+        enlarge(&world).await;
+        let mut others = world.host.logs.room.place();
+        others.fit(usize::MAX).await.unwrap();
+        let begun = Instant::now();
+        let deadline = begun + Duration::from_secs(3);
+        let request = ExecRequest {
+            session: world.session.to_string(),
+            inputs: vec![wire::Message::text("user", "go on")],
+            ..ExecRequest::default()
+        };
+        let mut updates = world.host.exec(request, call(Some(deadline)));
+        let mut last = None;
+        while let Some(update) = updates.next().await {
+            last = Some(update);
+        }
+        assert!(matches!(last, Some(Err(HostError::DeadlineExceeded))), "{last:?}");
+        assert_eq!(begun.elapsed(), Duration::from_secs(3));
     }
 }

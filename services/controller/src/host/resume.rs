@@ -64,7 +64,7 @@ impl Host {
         (call, bounds): (&CallContext, &Bounds),
         updates: &mut Updates,
     ) -> Result<(), HostError> {
-        let SessionLog { index, history, .. } = self.logs.load(state).await?;
+        let SessionLog { index, history, .. } = bounds.in_time(self.logs.load(state)).await?;
         let plan = index.plan_resume().map_err(HostError::Log)?;
         let standing = Standing::of(state.uid(), &index);
         // What is appended is added to the index in place, if nobody else holds it.
