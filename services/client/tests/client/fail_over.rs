@@ -120,7 +120,7 @@ async fn a_call_that_no_connection_took_goes_on_at_the_next_node_even_if_it_must
     let cluster = Cluster::of([Script::default(), Script::default()]);
     let client = cluster.client().await;
     let (_, stopped) = &cluster.scripts[0];
-    stopped.shutdown(std::time::Duration::ZERO, std::time::Duration::ZERO).await;
+    stopped.shutdown(Duration::ZERO, Duration::ZERO).await;
     std::fs::remove_file(cluster.directory.path().join("0.sock")).unwrap();
     // The connection from before may take one more call down with it; after that there is none.
     let _ = client.get("s").await;
