@@ -114,7 +114,7 @@ impl Caller {
             Ok(answer) => answer.map(Response::into_inner).map_err(|status| Error::from_status(&status, &id)),
             Err(_) => Err(Error::no_answer(bound, &id)),
         };
-        answer.inspect_err(|error| self.nodes.heard(node, error))
+        answer.map_err(|error| error.at(&node.name())).inspect_err(|error| self.nodes.heard(node, error))
     }
 }
 

@@ -83,6 +83,14 @@ impl Error {
         }
     }
 
+    /// Says which node it was whose connection failed: the transport does not.
+    pub(crate) fn at(mut self, node: &str) -> Self {
+        if self.origin == Origin::Transport {
+            self.message = format!("{node}: {}", self.message);
+        }
+        self
+    }
+
     pub(crate) fn of_log(code: Code, message: &str, request_id: &str) -> Self {
         Self {
             code,

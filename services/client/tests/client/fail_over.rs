@@ -183,4 +183,5 @@ async fn a_call_is_bounded_however_often_it_is_made() {
     let client = Client::connect_with(&cluster.addresses(1), options).await.unwrap();
     let error = timeout(Duration::from_secs(10), client.get("s")).await.expect("an end").unwrap_err();
     assert_eq!(error.origin(), Origin::Transport, "{error}");
+    assert!(error.to_string().contains("0.sock: "), "{error}");
 }
