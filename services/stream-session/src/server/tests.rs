@@ -1,11 +1,14 @@
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 
 use super::*;
+use crate::graph::{Graph, Lane};
 use crate::json::Json;
+use crate::message::OutputOutcome;
 use crate::spec;
-use crate::value::StreamRef;
+use crate::value::{StreamRef, Value};
 
 const ATTEMPT: &str = "ca7e5a82-2064-4c18-8359-806145c1562f";
 
