@@ -25,6 +25,8 @@ pub struct Raw {
     /// It takes no turn.
     pub refuses: Option<Status>,
     pub events: Vec<Event>,
+    /// Its stream does not end with the last event.
+    pub lingers: bool,
     pub frames: Option<mpsc::Sender<(String, ControllerFrame)>>,
 }
 
@@ -49,12 +51,12 @@ impl Harness for Raw {
         let request_id = request.metadata().get("x-request-id").map(|id| id.to_str().expect("ASCII").to_owned());
         let request_id = request_id.unwrap_or_default();
         let (events, stream) = mpsc::channel(1);
-        let (script, shown) = (self.events.clone(), self.frames.clone());
+        let (script, shown, lingers) = (self.events.clone(), self.frames.clone(), self.lingers);
         network::background(async move {
             for event in script {
                 drop(events.send(Ok(event)).await);
             }
-            drop(events);
+            let _open = lingers.then_some(events);
             let mut frames = request.into_inner();
             let Some(shown) = shown else { return std::future::pending().await };
             while let Ok(Some(frame)) = frames.message().await {
@@ -98,7 +100,7 @@ async fn what_a_history_holds_is_released_once_the_harness_has_read_it() {
     for reads in [false, true] {
         let (frames, mut shown) = mpsc::channel(1);
         let frames = reads.then_some(frames);
-        let address = serve(Raw { frames, events: vec![Event::default()], ..Raw::default() }).await;
+        let address = serve(Raw { frames, events: vec![Event::default()], lingers: true, ..Raw::default() }).await;
         let held = Arc::new(());
         let event = Event::new(EventKind::EventOutput, wire::event::Body::Message(said(&"x".repeat(3_000_000))));
         let mut begun = turn();
