@@ -7,6 +7,7 @@ mod connection;
 mod dial;
 mod options;
 mod pool;
+mod unsent;
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! A running execution on a remote harness.
 
 use std::future::pending;
-use std::iter;
 use std::pin::Pin;
 
 use async_trait::async_trait;
@@ -10,16 +9,19 @@ use futures::stream::{self, BoxStream, Peekable};
 use futures::{Stream, StreamExt, TryFutureExt};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::body::Body;
 use tonic::client::Grpc;
-use tonic::codegen::http::uri::PathAndQuery;
+use tonic::codegen::http::{self, uri::PathAndQuery};
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status, Streaming};
+use tower::util::MapRequest;
 use wire::{Event, Held};
 
 use super::channel::explain;
 use super::codec::{ConnectCodec, FirstFrame, Outgoing};
 use super::pool::Place;
+use super::unsent::hold;
 use crate::frames::Envelope;
 
 const CONNECT: &str = "/agentsessions.v1.Harness/Connect";
@@ -57,32 +59,30 @@ impl Connection {
         let start = limit.check(Outgoing::Start(FirstFrame::new(envelope.empty(), turn)))?;
         let (frames, outgoing) = mpsc::channel::<Box<Outgoing>>(FRAMES_AHEAD);
         let first = stream::once(async { start });
-        let frames_after = ReceiverStream::new(outgoing).map(|frame| *frame);
-        let mut request = Request::new(first.chain(release(held)).chain(frames_after));
+        let mut request = Request::new(first.chain(ReceiverStream::new(outgoing).map(|frame| *frame)));
         if let Some(request_id) = request_id {
             request.metadata_mut().insert(REQUEST_ID, request_id);
         }
         if let Some(trace) = env::traceparent().and_then(|trace| trace.parse().ok()) {
             request.metadata_mut().insert(env::TRACEPARENT, trace);
         }
-        let opening = connect(channel, limit, request);
+        let opening = connect(channel, limit, request, held);
         let events = opening.map_ok(Response::into_inner).try_flatten_stream().boxed().peekable();
         Ok(Self { events, frames, envelope, limit, _place: place })
     }
 }
 
-/// No frame, but the place of one: it is asked for once what comes before it is sent, and releases what was held for that.
-/// Until then a large first frame waits in this process for a harness that does not read it.
-fn release(held: Option<Held>) -> impl Stream<Item = Outgoing> {
-    stream::iter(iter::once_with(move || drop(held))).filter_map(async |()| None)
-}
-
-/// `HarnessClient::connect` with a codec of our own.
+/// `HarnessClient::connect` with a codec of our own. The first frame holds something until it was sent.
 async fn connect(
     channel: Channel,
     limit: MessageLimit,
     request: Request<impl Stream<Item = Outgoing> + Send + 'static>,
+    mut held: Option<Held>,
 ) -> Result<Response<Streaming<Event>>, Status> {
+    let channel = MapRequest::new(channel, move |request: http::Request<Body>| {
+        let held = held.take();
+        request.map(|body| hold(body, held))
+    });
     let mut client = Grpc::new(channel).max_decoding_message_size(limit.0).max_encoding_message_size(limit.0);
     client.ready().await.map_err(|error| Status::from_error(error.into()))?;
     client.streaming(request, PathAndQuery::from_static(CONNECT), ConnectCodec).await
