@@ -204,7 +204,7 @@ impl StoreFile {
     fn create_tables(&self) -> rusqlite::Result<()> {
         let table = self.writer()?;
         let connection = table.connection();
-        connection.pragma_update(None, "journal_mode", "WAL")?;
+        use_log(connection)?;
         table.begin_write()?;
         // Another process may have been faster.
         if Identity::of(connection)?.is_blank() {
@@ -221,6 +221,20 @@ impl StoreFile {
 
     pub(super) fn sqlite(&self, source: rusqlite::Error) -> OpenError {
         OpenError::Sqlite { path: self.path.clone(), source }
+    }
+}
+
+/// Has a new file use a write-ahead log. Beside somebody who looks into the file, or does the same, SQLite gives up at once
+/// and asks no busy handler.
+fn use_log(connection: &Connection) -> rusqlite::Result<()> {
+    let mut tries = 0;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait_for_lock(tries) => {
+                tries += 1
+            }
+            done => return done,
+        }
     }
 }
 
@@ -243,7 +257,15 @@ struct Identity {
 }
 
 impl Identity {
+    /// As of one moment: somebody may be creating the store.
     fn of(connection: &Connection) -> rusqlite::Result<Self> {
+        connection.execute_batch("SAVEPOINT identity")?;
+        let identity = Self::read(connection);
+        connection.execute_batch("RELEASE identity")?;
+        identity
+    }
+
+    fn read(connection: &Connection) -> rusqlite::Result<Self> {
         let mut names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?;
         Ok(Self {
             application_id: connection.pragma_query_value(None, "application_id", |row| row.get(0))?,

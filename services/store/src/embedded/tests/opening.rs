@@ -139,12 +139,14 @@ fn a_commit_is_synced_before_it_returns() {
 
 #[test]
 fn many_may_create_one_store_at_once() {
-    let place = Place::new();
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| place.file().writer().expect("writer").wal_frames().expect("wal"));
-        }
-    });
+    for _ in 0..20 {
+        let place = Place::new();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| place.file().writer().expect("writer").wal_frames().expect("wal"));
+            }
+        });
+    }
 }
 
 #[test]
