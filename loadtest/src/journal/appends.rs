@@ -24,19 +24,25 @@ pub struct Appends {
 impl Appends {
     /// Lets `writers` append for `bound`, each to a new session, and reads everything back.
     pub async fn measure(local: &LocalJournal, writers: usize, bound: Duration) -> anyhow::Result<Self> {
+        let idle = idle_writers(&local.journal, writers).await?;
         let before = local.stats();
-        let per_second = per_second(&local.journal, writers, bound).await?;
+        let per_second = per_second(&local.journal, idle, bound).await?;
         Ok(Self { per_second, commits_per_sync: commits_per_sync(before, local.stats()) })
     }
 }
 
-/// How many records `writers` append per second, one each time, while all of them do so for `bound`. They run as tasks on
-/// the runtime of the caller. Everything is read back.
-pub async fn per_second(journal: &Journal, writers: usize, bound: Duration) -> anyhow::Result<f64> {
-    let mut idle = Vec::with_capacity(writers);
-    for _ in 0..writers {
+/// So many writers, each on a session of its own.
+pub async fn idle_writers(journal: &Journal, count: usize) -> anyhow::Result<Vec<Writer>> {
+    let mut idle = Vec::with_capacity(count);
+    for _ in 0..count {
         idle.push(new_writer(journal).await?);
     }
+    Ok(idle)
+}
+
+/// How many records the writers append per second, one each time, while all of them do so for `bound`. They run as tasks on
+/// the runtime of the caller. Everything is read back.
+pub async fn per_second(journal: &Journal, idle: Vec<Writer>, bound: Duration) -> anyhow::Result<f64> {
     let begun = Instant::now();
     let running = idle.into_iter().map(|writer| start(append(journal.clone(), writer, begun + bound)));
     let written = try_join_all(running.collect::<Vec<_>>()).await?;

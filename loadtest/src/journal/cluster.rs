@@ -72,10 +72,9 @@ async fn clear(engine: &Fdb) -> Result<(), TransactError<Infallible>> {
 
 impl Pair {
     async fn measure(bare: &Bare, journal: &Journal, at_once: usize, bound: Duration) -> anyhow::Result<Self> {
-        Ok(Self {
-            bare: bare.per_second(at_once, bound).await?,
-            journal: appends::per_second(journal, at_once, bound).await?,
-        })
+        let bare = bare.per_second(at_once, bound).await?;
+        let idle = appends::idle_writers(journal, at_once).await?;
+        Ok(Self { bare, journal: appends::per_second(journal, idle, bound).await? })
     }
 
     fn median(rounds: &[Self]) -> Self {

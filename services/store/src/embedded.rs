@@ -5,6 +5,7 @@
 //! open the same file.
 
 mod file;
+mod gather;
 mod group;
 mod keeper;
 mod log;

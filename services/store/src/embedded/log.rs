@@ -7,13 +7,15 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-const PAGE: usize = 4_096;
 /// What a page takes in the log, with its header.
-const FRAME_BYTES: u64 = PAGE as u64 + 24;
+const FRAME_BYTES: u64 = 4_096 + 24;
 /// Room for fewer pages than these is too little.
 const LEAST: u32 = 512;
-/// How many pages longer it is made then.
-const MORE: u32 = 1_024;
+/// How much longer it is made then, in pieces.
+const MORE: u32 = 64;
+/// What is written at once: Linux caches it as one piece. With smaller ones, each page that is written later passes through
+/// more of them, and with much larger ones through all of a large one.
+const PIECE: usize = 64 << 10;
 
 /// The file of the write-ahead log.
 pub(super) struct Log {
@@ -35,12 +37,9 @@ impl Log {
 
     /// Makes the file longer. Nobody else may write to the store meanwhile. To SQLite zeros are no page: the log ends
     /// before them.
-    ///
-    /// The zeros are written a page's worth at a time: Linux caches what one call writes in pieces as large as the call, and
-    /// each later write of a page would pass through the whole of its piece.
     pub(super) fn lengthen(&self) -> io::Result<()> {
         let mut log = OpenOptions::new().append(true).open(&self.path)?;
-        let room = [0; PAGE];
+        let room = vec![0; PIECE];
         (0..MORE).try_for_each(|_| log.write_all(&room))
     }
 }

@@ -2,11 +2,12 @@
 
 use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, oneshot};
+use tokio::time::Instant;
 
+use super::gather::{Gather, Wait};
 use super::writer::{Answer, Errand, Writer};
 use crate::optimistic::Commit;
 use crate::{CommitError, StoreError};
@@ -17,9 +18,6 @@ const BYTES: usize = 64 << 20;
 const LEAST_BYTES: usize = 16 << 10;
 /// Most commits in one group.
 const GROUP: usize = 1_024;
-/// How long a group waits until as many have come as were in the last one: they have had their answers, and those that go
-/// on at once are here before one more fsync would be over.
-const GATHER: Duration = Duration::from_micros(100);
 
 /// The commits that wait, and the writer that takes them.
 pub(super) struct Queue {
@@ -36,8 +34,7 @@ struct Waiting {
     errands: Vec<Errand>,
     /// How many commits the thread waits for.
     wanted: usize,
-    /// How many there were in the last group.
-    last_group: usize,
+    gather: Gather,
     closed: bool,
 }
 
@@ -74,7 +71,19 @@ impl Queue {
         }
         let mut writer = self.writer.try_lock().ok()?;
         let writer = writer.as_mut().filter(|_| self.lock().is_quiet())?;
-        tokio::task::block_in_place(|| writer.commit([commit].into_iter()).pop())
+        tokio::task::block_in_place(|| self.write(writer, [commit].into_iter()).pop())
+    }
+
+    fn write<'c>(&self, writer: &mut Writer, group: impl ExactSizeIterator<Item = &'c Commit> + Clone) -> Vec<Answer> {
+        let begun = Instant::now();
+        let answers = writer.commit(group);
+        let mut waiting = self.lock();
+        let others = waiting.commits.len();
+        waiting.gather.answered(answers.len(), others);
+        if let [Ok(_)] = answers[..] {
+            waiting.gather.took_alone(begun.elapsed());
+        }
+        answers
     }
 
     fn push(&self, commit: Commit, answer: oneshot::Sender<Answer>) {
@@ -121,7 +130,7 @@ impl Queue {
             let (commits, errands) = self.lock().take();
             errands.into_iter().for_each(|errand| writer.run(errand));
             if !commits.is_empty() {
-                let answers = writer.commit(commits.iter().map(|(commit, _)| commit));
+                let answers = self.write(writer, commits.iter().map(|(commit, _)| commit));
                 for ((_, waiter), answer) in commits.into_iter().zip(answers) {
                     let _ = waiter.send(answer);
                 }
@@ -135,11 +144,14 @@ impl Queue {
         let mut waiting = self.lock();
         waiting.wanted = 1;
         waiting = self.changed.wait_while(waiting, |waiting| waiting.is_idle()).unwrap_or_else(PoisonError::into_inner);
-        if waiting.last_group > 1 && !waiting.closed {
-            waiting.wanted = waiting.last_group;
+        if !waiting.closed
+            && let Some(Wait { commits, bound }) = waiting.gather.next()
+        {
+            waiting.wanted = commits;
             let short = |waiting: &mut Waiting| waiting.commits.len() < waiting.wanted && !waiting.closed;
-            let gathered = self.changed.wait_timeout_while(waiting, GATHER, short);
-            waiting = gathered.unwrap_or_else(PoisonError::into_inner).0;
+            waiting = self.changed.wait_timeout_while(waiting, bound, short).unwrap_or_else(PoisonError::into_inner).0;
+            let came = waiting.commits.len();
+            waiting.gather.gathered(came);
         }
         // Whoever comes before the group is taken joins it without a word.
         waiting.wanted = usize::MAX;
@@ -162,7 +174,7 @@ impl Queue {
 impl Waiting {
     /// Whether a commit that comes now is alone.
     fn is_quiet(&self) -> bool {
-        self.commits.is_empty() && self.last_group <= 1 && !self.closed
+        self.commits.is_empty() && self.gather.is_alone() && !self.closed
     }
 
     fn is_idle(&self) -> bool {
@@ -171,9 +183,6 @@ impl Waiting {
 
     fn take(&mut self) -> (Vec<(Commit, oneshot::Sender<Answer>)>, Vec<Errand>) {
         let group = self.commits.len().min(GROUP);
-        if group > 0 {
-            self.last_group = group;
-        }
         (self.commits.drain(..group).collect(), mem::take(&mut self.errands))
     }
 }
