@@ -110,11 +110,10 @@ impl Caller {
         let (request, id) = self.request(message);
         let left = bound.saturating_sub(begun.elapsed());
         let answered = tokio::time::timeout(left, call(node.channel(), request)).await;
-        let answer = match answered {
-            Ok(answer) => answer.map(Response::into_inner).map_err(|status| Error::from_status(&status, &id)),
-            Err(_) => Err(Error::no_answer(bound, &id)),
-        };
-        answer.map_err(|error| error.at(&node.name())).inspect_err(|error| self.nodes.heard(node, error))
+        match answered {
+            Ok(answer) => answer.map(Response::into_inner).map_err(|status| self.nodes.failed(node, &status, &id)),
+            Err(_elapsed) => Err(self.nodes.silent(node, bound, &id)),
+        }
     }
 }
 

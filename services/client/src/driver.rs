@@ -170,8 +170,7 @@ impl Driver {
         let (caller, id) = (self.client.caller().clone(), self.request_id.clone());
         let answer = async move {
             let answer = sessions(node.channel()).resume(request).await;
-            let answer = answer.map(Response::into_inner).map_err(|status| Error::from_status(&status, &id));
-            answer.inspect_err(|error| caller.nodes().heard(&node, error))
+            answer.map(Response::into_inner).map_err(|status| caller.nodes().failed(&node, &status, &id))
         };
         self.resume = Some(answer.boxed());
         self.await_resume().await

@@ -1,6 +1,7 @@
 //! Why a call failed.
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use thiserror::Error;
 use tonic::{Code, Status};
@@ -101,7 +102,7 @@ impl Error {
         }
     }
 
-    pub(crate) fn no_answer(bound: std::time::Duration, request_id: &str) -> Self {
+    pub(crate) fn no_answer(bound: Duration, request_id: &str) -> Self {
         Self {
             code: Code::DeadlineExceeded,
             message: format!("no answer within {} s", bound.as_secs_f32()),

@@ -48,11 +48,7 @@ impl Frames {
                 let (caller, request_id) = (caller.clone(), request_id.to_owned());
                 Ok(Self { caller, node, updates: updates.into_inner(), request_id })
             }
-            Err(status) => {
-                let error = Error::from_status(&status, request_id);
-                caller.nodes().heard(&node, &error);
-                Err(error)
-            }
+            Err(status) => Err(caller.nodes().failed(&node, &status, request_id)),
         }
     }
 
@@ -67,11 +63,7 @@ impl Frames {
                         return Ok(Some(update));
                     }
                 }
-                Err(status) => {
-                    let error = Error::from_status(&status, &self.request_id);
-                    self.caller.nodes().heard(&self.node, &error);
-                    return Err(error);
-                }
+                Err(status) => return Err(self.caller.nodes().failed(&self.node, &status, &self.request_id)),
             }
         }
     }

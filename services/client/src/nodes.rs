@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use tonic::Status;
 use tonic::transport::Channel;
 
 use crate::{Address, Addresses, ConnectError, Error, NoConnection, Options};
@@ -68,8 +70,24 @@ impl Nodes {
         Node { position, name, channel }
     }
 
+    /// Why a call at `node` failed, which is given up if that says that it is of no use.
+    pub(crate) fn failed(&self, node: &Node, status: &Status, request_id: &str) -> Error {
+        self.at_node(node, Error::from_status(status, request_id))
+    }
+
+    /// Why a call at `node` was not answered within its bound.
+    pub(crate) fn silent(&self, node: &Node, bound: Duration, request_id: &str) -> Error {
+        self.at_node(node, Error::no_answer(bound, request_id))
+    }
+
+    fn at_node(&self, node: &Node, error: Error) -> Error {
+        let error = error.at(&node.name);
+        self.heard(node, &error);
+        error
+    }
+
     /// Goes on to the next node, if `error` says that `node` is of no use and no other call has gone on already.
-    pub(crate) fn heard(&self, node: &Node, error: &Error) {
+    fn heard(&self, node: &Node, error: &Error) {
         if error.is_broken_connection() {
             tracing::debug!(node = %node.name, %error, "the node is lost");
             let next = (node.position + 1) % self.0.nodes.len();

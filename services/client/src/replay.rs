@@ -101,11 +101,8 @@ impl Replay {
             Some(open) => open,
             closed => closed.insert(OpenStream::open(&self.client, &self.session, self.cursor, self.to).await?),
         };
-        open.records.message().await.map_err(|status| {
-            let error = Error::from_status(&status, &open.request_id);
-            self.client.caller().nodes().heard(&open.node, &error);
-            error
-        })
+        let nodes = self.client.caller().nodes();
+        open.records.message().await.map_err(|status| nodes.failed(&open.node, &status, &open.request_id))
     }
 }
 
@@ -116,11 +113,7 @@ impl OpenStream {
         let (request, request_id) = caller.request(ReplayRequest { session: session.to_owned(), from_seq, to_seq });
         match sessions(node.channel()).replay(request).await {
             Ok(records) => Ok(Self { records: records.into_inner(), node, request_id }),
-            Err(status) => {
-                let error = Error::from_status(&status, &request_id);
-                caller.nodes().heard(&node, &error);
-                Err(error)
-            }
+            Err(status) => Err(caller.nodes().failed(&node, &status, &request_id)),
         }
     }
 }

@@ -70,13 +70,12 @@ impl ApiKey {
         if *name == AUTHORIZATION { &self.bearer } else { &self.bare }
     }
 
-    /// `text` without the key and without any word that looks like a masked form of it.
+    /// `text` without the key and without any word that looks like a masked form of it, in whatever case.
     pub(crate) fn redact(&self, text: &str) -> String {
         let text = text.replace(&self.text, REDACTED);
-        let prefix: String = self.text.chars().take(TELLING_PREFIX).collect();
-        text.split_inclusive(char::is_whitespace)
-            .map(|word| if word.contains(&prefix) || word.contains("***") { "[redacted] " } else { word })
-            .collect()
+        let prefix: String = self.text.chars().take(TELLING_PREFIX).collect::<String>().to_ascii_lowercase();
+        let tells = |word: &str| word.contains("***") || word.to_ascii_lowercase().contains(&prefix);
+        text.split_inclusive(char::is_whitespace).map(|word| if tells(word) { "[redacted] " } else { word }).collect()
     }
 }
 
@@ -134,6 +133,7 @@ mod tests {
             ("wrong key \"sk-secret-1234\" given", "wrong key \"[redacted]\" given"),
             ("wrong key sk-sec********1234, see docs", "wrong key [redacted] see docs"),
             ("wrong key ***1234", "wrong key [redacted]"),
+            ("WRONG KEY: SK-SECRET-1234", "WRONG KEY: [redacted]"),
             ("no key", "no key"),
         ];
         for (text, expected) in cases {

@@ -168,6 +168,29 @@ async fn options_without_repetition_report_the_first_failure() {
     assert_eq!(client.get("s").await.unwrap_err().code(), Code::NotFound, "the next call is the next node's");
 }
 
+#[tokio::test]
+async fn whatever_a_broken_connection_carried_its_node_is_named() {
+    let cluster = Cluster::of([]);
+    let _deaf = UnixListener::bind(cluster.directory.path().join("0.sock")).unwrap();
+    let options = Options {
+        keepalive: Duration::from_millis(50),
+        retry: Retry { attempts: 0, ..Retry::default() },
+        turn_patience: Duration::ZERO,
+        ..Options::default()
+    };
+    let client = Client::connect_with(&cluster.addresses(1), options).await.unwrap();
+    let mut exec = client.exec(turn_request());
+    let (mut replay, mut watch) = (client.replay("s", SeqRange::ALL), client.watch("s", 0));
+    let errors = [
+        ("exec", timeout(Duration::from_secs(10), exec.next()).await.unwrap().unwrap().unwrap_err()),
+        ("replay", timeout(Duration::from_secs(10), replay.next()).await.unwrap().unwrap_err()),
+        ("watch", timeout(Duration::from_secs(10), watch.next()).await.unwrap().unwrap_err()),
+    ];
+    for (call, error) in errors {
+        assert!(error.to_string().contains("0.sock: "), "{call}: {error}");
+    }
+}
+
 /// A node that takes connections and says nothing is lost again and again, but not for ever.
 #[tokio::test]
 async fn a_call_is_bounded_however_often_it_is_made() {

@@ -53,12 +53,14 @@ impl Host {
         let guard = self.take(&state).await?;
         let expected = request.expected_last_seq.map_or(Some(state.last_seq()), Seq::from_wire);
         let state = bounds.in_time(self.exec_state(state, expected, &request)).await?;
-        let standing = bounds.in_time(self.standing(&state)).await?;
+        let log = bounds.in_time(self.logs.load(&state)).await?;
+        let standing = Standing::of(state.uid(), &log.index);
         let admitted = admit(&route, &standing, &bounds).await?;
         if admitted.only_invocations {
             return Err(HostError::OnlyInvocations(route.name));
         }
-        let turn = NewTurn { request, chosen, call, bounds: &bounds, guard: &guard, expected, route, admitted };
+        let (bounds, guard) = (&bounds, &guard);
+        let turn = NewTurn { request, chosen, call, bounds, guard, expected, log, standing, route, admitted };
         if self.new_turn(turn, &state, updates).await? == Ended::Parked {
             self.final_session(&state, updates).await?;
         }
@@ -115,15 +117,14 @@ impl Host {
         state: &SessionState,
         updates: &mut Updates,
     ) -> Result<Ended, HostError> {
-        let NewTurn { request, chosen, call, bounds, guard, expected, route, admitted } = turn;
+        let NewTurn { request, chosen, call, bounds, guard, expected, log, standing, route, admitted } = turn;
+        let SessionLog { index, history, .. } = log;
         let uid = state.uid();
-        let SessionLog { index, history, .. } = bounds.in_time(self.logs.load(state)).await?;
         index.check_start().map_err(HostError::Log)?;
         // Before a fence is minted: the turn may be running elsewhere, and goes on.
         if chosen.as_ref().is_some_and(|chosen| index.has_turn(chosen)) {
             return Err(HostError::TurnExists);
         }
-        let standing = Standing::of(uid, &index);
         // What the turn appends is added to the index in place, if nobody else holds it.
         drop(index);
         if expected != Some(state.last_seq()) {
@@ -167,6 +168,10 @@ struct NewTurn<'a> {
     guard: &'a Guard,
     /// The head that the client expects; `None` for one that no session can have.
     expected: Option<Seq>,
+    /// That of the session, before the turn.
+    log: SessionLog,
+    /// What it says of the session's compute.
+    standing: Standing,
     route: Route,
     admitted: Admitted,
 }
