@@ -13,8 +13,11 @@ use crate::{Journal, SessionUid};
 
 const CORRUPT: Corrupt = Corrupt { what: "session list" };
 const MAX_UTF8_BYTES: usize = 4;
+/// Bytes of metadata after which a page ends early: with one more session it is below the 4 MiB that clients of gRPC take by
+/// default.
+const PAGE_BYTES: usize = 3 << 20;
 
-/// How many sessions a page holds at most.
+/// How many sessions a page holds at most. One whose sessions have several MiB of metadata holds fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSize(usize);
 
@@ -123,16 +126,20 @@ async fn read_page(
     range: KeyRange,
     size: usize,
 ) -> Result<SessionPage, TransactError<JournalError>> {
-    let mut places = read_places(transaction, range, size + 1).await?;
-    let more = places.len() > size;
-    places.truncate(size);
-    let mut sessions = Vec::with_capacity(places.len());
-    for place in &places {
+    let places = read_places(transaction, range, size + 1).await?;
+    let (mut sessions, mut bytes) = (Vec::with_capacity(places.len().min(size)), 0);
+    for place in places.iter().take(size) {
+        if bytes > PAGE_BYTES {
+            break;
+        }
         let uid = SessionUid::parse(&place.uid).map_err(|_| refuse(CORRUPT))?;
         let state = read_state(transaction, uid.clone()).await?;
-        sessions.push(state.ok_or_else(|| refuse(JournalError::CorruptSession(uid, CORRUPT)))?);
+        let state = state.ok_or_else(|| refuse(JournalError::CorruptSession(uid, CORRUPT)))?;
+        bytes += state.metadata_bytes();
+        sessions.push(state);
     }
-    let next = places.pop().filter(|_| more).map(ListToken);
+    let last = sessions.len().checked_sub(1).filter(|_| places.len() > sessions.len());
+    let next = last.and_then(|last| places.get(last)).cloned().map(ListToken);
     Ok(SessionPage { sessions, next })
 }
 

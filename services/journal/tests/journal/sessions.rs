@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use journal::{CreateError, ListToken, NewOn, NewSession, PageRequest, SessionUid};
+use prost::Message;
 use wire::{ComputeState, ExecState, IdentityRef, Origin};
 
 use crate::support::*;
@@ -103,6 +104,21 @@ async fn sessions_created_while_paging_neither_repeat_nor_hide_others() {
     let listed: Vec<_> = [page.sessions, rest.sessions].concat().iter().map(|s| s.uid().to_string()).collect();
     assert_eq!(listed, before);
     assert_eq!(rest.next, None);
+}
+
+/// What a client of gRPC takes by default is 4 MiB.
+#[tokio::test]
+async fn a_page_of_large_sessions_is_cut_where_it_becomes_too_large_for_clients() {
+    const SESSIONS: usize = 100;
+    let journal = in_memory().await;
+    for _ in 0..SESSIONS {
+        let annotations = [("large".to_owned(), "x".repeat(60_000))].into();
+        journal.create(NewSession { annotations, ..new_session("p") }).await.unwrap();
+    }
+    let page = journal.list("p", first_page(SESSIONS as i32)).await.unwrap();
+    let bytes: usize = page.sessions.iter().map(|session| session.to_wire().encoded_len()).sum();
+    assert!((2 << 20..4 << 20).contains(&bytes) && page.next.is_some(), "{bytes} bytes");
+    assert_eq!(list_all(&journal, "p", SESSIONS as i32).await.len(), SESSIONS);
 }
 
 #[tokio::test]
