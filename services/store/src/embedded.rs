@@ -4,6 +4,7 @@
 //! one group, checks the reads of each, applies those that hold and commits them with one fsync. Several processes may
 //! open the same file.
 
+mod doubt;
 mod file;
 mod gather;
 mod group;
@@ -81,14 +82,15 @@ impl Embedded {
         let readers = Arc::new(Readers::new(file.clone(), options.readers.max(1)));
         let (watches, counters, signal) =
             (Arc::<Watches>::default(), Arc::<Counters>::default(), Arc::<Signal>::default());
-        let open = || file.writer().map_err(|source| file.sqlite(source));
-        let turn = file.turn().map_err(|source| file.io(source))?;
-        let (table, log) = (open()?, file.log());
-        let writer = Writer::new(table, turn, log, Arc::clone(&watches), Arc::clone(&counters), Arc::clone(&signal));
+        let turn = || file.turn().map_err(|source| file.io(source));
+        let (table, log) = (file.writer().map_err(|source| file.sqlite(source))?, file.log());
+        let writer = Writer::new(table, turn()?, log, Arc::clone(&watches), Arc::clone(&counters), Arc::clone(&signal));
         let queue = Arc::new(Queue::new(writer));
         let keeper = Keeper {
             places: file.places()?,
-            table: open()?,
+            doubt: file.doubt(),
+            table: file.copier().map_err(|source| file.sqlite(source))?,
+            turn: turn()?,
             signal: Arc::clone(&signal),
             readers: Arc::clone(&readers),
             watches: Arc::clone(&watches),

@@ -17,15 +17,22 @@ use tokio::time::Instant;
 const SESSIONS: u64 = 64;
 const PATH: &str = "STORE_TEST_PATH";
 const MILLISECONDS: &str = "STORE_TEST_MILLISECONDS";
+/// How long the values are that are written beside the records.
+const PADDING: &str = "STORE_TEST_PADDING";
 
 /// A record that a child was told is durable.
 type Acknowledged = (u64, u64, String);
 
 fn start_child(path: &Path, time: Duration) -> Child {
+    start_child_with(path, time, 0)
+}
+
+fn start_child_with(path: &Path, time: Duration, padding: usize) -> Child {
     Command::new(std::env::current_exe().expect("own path"))
         .args(["--exact", "child", "--nocapture", "--test-threads=1"])
         .env(PATH, path)
         .env(MILLISECONDS, time.as_millis().to_string())
+        .env(PADDING, padding.to_string())
         .stdout(Stdio::piped())
         .spawn()
         .expect("start a child")
@@ -54,6 +61,7 @@ fn collect(child: &mut Child, kill_after: Option<usize>) -> Vec<Acknowledged> {
 async fn child() {
     let (Ok(path), Ok(milliseconds)) = (std::env::var(PATH), std::env::var(MILLISECONDS)) else { return };
     let end = Instant::now() + Duration::from_millis(milliseconds.parse().expect("milliseconds"));
+    let padding = std::env::var(PADDING).map_or(0, |padding| padding.parse().expect("a length"));
     let engine = Embedded::open(path, EmbeddedOptions::default()).expect("open");
     let env = Env::system();
     let store = Store::new(engine.clone(), env.clone());
@@ -63,7 +71,7 @@ async fn child() {
         tasks.spawn("writer", TaskKind::Request, async move {
             while Instant::now() < end {
                 let (session, id) = (env.random_u64() % SESSIONS, env::request_id(&env));
-                let seq = append(&store, session, &id).await.expect("append");
+                let seq = append(&store, session, &id, padding).await.expect("append");
                 println!("appended {session} {seq} {id}");
             }
         });
@@ -72,7 +80,7 @@ async fn child() {
     engine.close().await;
 }
 
-async fn append(store: &Store, session: u64, id: &str) -> Result<u64, TransactError<()>> {
+async fn append(store: &Store, session: u64, id: &str, padding: usize) -> Result<u64, TransactError<()>> {
     let id = id.to_owned();
     store
         .transact(move |transaction, _| {
@@ -82,6 +90,9 @@ async fn append(store: &Store, session: u64, id: &str) -> Result<u64, TransactEr
                 let seq = head.map_or(0, |head| u64::from_be_bytes(head[..].try_into().expect("eight bytes"))) + 1;
                 transaction.set(&head_key(session), &seq.to_be_bytes());
                 transaction.set(&record_key(session, seq), id.as_bytes());
+                if padding > 0 {
+                    transaction.set(&padding_key(session, seq), &vec![b'p'; padding]);
+                }
                 Ok(seq)
             }
             .boxed()
@@ -95,6 +106,10 @@ fn head_key(session: u64) -> Vec<u8> {
 
 fn record_key(session: u64, seq: u64) -> Vec<u8> {
     [&b"record"[..], &session.to_be_bytes(), &seq.to_be_bytes()].concat()
+}
+
+fn padding_key(session: u64, seq: u64) -> Vec<u8> {
+    [&b"padding"[..], &session.to_be_bytes(), &seq.to_be_bytes()].concat()
 }
 
 /// Every record in the store, and that no log has a gap.
@@ -171,4 +186,25 @@ async fn killing_one_process_does_not_disturb_another() {
     }
     acknowledged.extend(survivor.join().expect("survivor"));
     assert_all_found(&acknowledged, &records(&path).await);
+}
+
+/// One process always has something to add to the write-ahead log while another copies the last of it.
+#[tokio::test]
+async fn the_log_of_several_processes_starts_anew_before_it_is_much_longer_than_one_keeps_it() {
+    const BOUND: u64 = 160 << 20;
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let path = directory.path().join("store");
+    let mut children: Vec<Child> = (0..3).map(|_| start_child_with(&path, Duration::from_secs(6), 8 << 10)).collect();
+    for child in &mut children {
+        let lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+    }
+    let (log, mut longest) = (directory.path().join("store-wal"), 0);
+    while children.iter_mut().any(|child| child.try_wait().expect("wait").is_none()) {
+        longest = longest.max(std::fs::metadata(&log).map_or(0, |log| log.len()));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let written = std::fs::metadata(&path).expect("store").len();
+    println!("{written} bytes were written, through a log of {longest}");
+    assert!(longest < BOUND, "{longest} bytes for {written}");
 }

@@ -8,9 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 use thiserror::Error;
 
+use super::doubt::Doubt;
 use super::log::Log;
 use super::places::Places;
 use super::table::{SCHEMA, Table};
@@ -27,6 +29,8 @@ pub(super) const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// How long a process sleeps between two looks at a lock.
 const BUSY_POLL: Duration = Duration::from_micros(200);
 const BUSY_TRIES: i32 = (BUSY_WAIT.as_micros() / BUSY_POLL.as_micros()) as i32;
+/// Longest wait of the connection that copies the log.
+const COPIER_WAIT: Duration = Duration::from_millis(50);
 /// Page cache of a connection that writes; negative, as SQLite wants it for KiB.
 const WRITER_CACHE_KIB: i64 = -64 * 1_024;
 /// Size to which the write-ahead log is cut when it starts anew. Writing over it is faster than growing it.
@@ -59,6 +63,12 @@ pub enum OpenError {
         /// Its format.
         found: i32,
     },
+    /// A sync of the file has failed, and some process has it open since before that.
+    #[error("{path}: the disk has failed to sync this file. End whatever has it open, then start again", path = path.display())]
+    InDoubt {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file, or its directory, cannot be used.
     #[error("cannot open {path}", path = path.display())]
     Io {
@@ -81,6 +91,7 @@ pub enum OpenError {
 #[derive(Clone, Debug)]
 pub(super) struct StoreFile {
     path: PathBuf,
+    doubt: Doubt,
 }
 
 /// What lies at the path.
@@ -95,10 +106,10 @@ enum Content {
 impl StoreFile {
     /// Makes sure that `path` is a store, and creates it where there is nothing.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
-        let file = Self { path: path.to_path_buf() };
+        let file = Self { path: path.to_path_buf(), doubt: Doubt::of(path) };
         file.check_usable().map_err(|source| OpenError::Io { path: path.to_path_buf(), source })?;
         match file.identify()? {
-            Content::Store => {}
+            Content::Store => file.settle_doubt()?,
             Content::Nothing => file.create()?,
             Content::ReferenceJournal(version) => return Err(OpenError::ReferenceJournal { path: file.path, version }),
             Content::Foreign(found) => return Err(OpenError::Foreign { path: file.path, found }),
@@ -124,19 +135,43 @@ impl StoreFile {
         OpenOptions::new().write(true).open(&self.path).map(drop)
     }
 
+    /// Copies all of the write-ahead log anew, if a sync has failed.
+    fn settle_doubt(&self) -> Result<(), OpenError> {
+        if !self.doubt.is_raised() {
+            return Ok(());
+        }
+        match self.copy_log_alone() {
+            Ok(()) => self.doubt.settle().map_err(|source| self.io(source)),
+            Err(error) if is_busy(&error) => Err(OpenError::InDoubt { path: self.path.clone() }),
+            Err(source) => Err(self.sqlite(source)),
+        }
+    }
+
+    /// A connection that excludes all others does not know what they had copied.
+    fn copy_log_alone(&self) -> rusqlite::Result<()> {
+        let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+        sync_in_full(&connection)?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::TRUNCATE).map(drop)
+    }
+
     /// A connection that commits durably.
     pub(super) fn writer(&self) -> rusqlite::Result<Table> {
         let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // The first is the promise of this store: a commit is on disk before it is answered. The others say the same
-        // to systems whose plain fsync does not reach the disk.
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "fullfsync", true)?;
-        connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        sync_in_full(&connection)?;
         connection.pragma_update(None, "cache_size", WRITER_CACHE_KIB)?;
         // The keeper copies the log into the main file; a commit never does.
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         connection.pragma_update(None, "journal_size_limit", WAL_KEPT_BYTES)?;
-        Ok(Table::new(connection))
+        Ok(Table::new(connection, self.doubt.clone()))
+    }
+
+    /// A connection that copies the write-ahead log, and keeps nobody waiting for long.
+    pub(super) fn copier(&self) -> rusqlite::Result<Table> {
+        let table = self.writer()?;
+        table.connection().busy_timeout(COPIER_WAIT)?;
+        Ok(table)
     }
 
     /// Where the processes that write to the store queue.
@@ -149,6 +184,11 @@ impl StoreFile {
         Log::of(&self.path)
     }
 
+    /// Whether the main file can be relied on.
+    pub(super) fn doubt(&self) -> Doubt {
+        self.doubt.clone()
+    }
+
     /// Where its files are, all of which are there once there is a connection that has read.
     pub(super) fn places(&self) -> Result<Places, OpenError> {
         Places::of(&self.path).map_err(|source| self.io(source))
@@ -158,7 +198,7 @@ impl StoreFile {
     pub(super) fn reader(&self) -> rusqlite::Result<Table> {
         let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.pragma_update(None, "query_only", true)?;
-        Ok(Table::new(connection))
+        Ok(Table::new(connection, self.doubt.clone()))
     }
 
     fn connect(&self, mode: OpenFlags) -> rusqlite::Result<Connection> {
@@ -224,15 +264,25 @@ impl StoreFile {
     }
 }
 
+/// The first is the promise of this store: a commit is on disk before it is answered. The others say the same to systems
+/// whose plain fsync does not reach the disk.
+fn sync_in_full(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true)
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+}
+
 /// Has a new file use a write-ahead log. Beside somebody who looks into the file, or does the same, SQLite gives up at once
 /// and asks no busy handler.
 fn use_log(connection: &Connection) -> rusqlite::Result<()> {
     let mut tries = 0;
     loop {
         match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait_for_lock(tries) => {
-                tries += 1
-            }
+            Err(error) if is_busy(&error) && wait_for_lock(tries) => tries += 1,
             done => return done,
         }
     }

@@ -1,14 +1,15 @@
 //! The thread that looks after what nobody waits for: the write-ahead log, watches on other processes' commits, expired
 //! snapshots, and that the files are where they were.
 
-use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::doubt::Doubt;
 use super::places::Places;
 use super::queue::Queue;
 use super::readers::Readers;
-use super::table::Table;
+use super::table::{Table, Wal};
+use super::turn::Turn;
 use super::writer::Errand;
 use crate::watches::Watches;
 
@@ -20,6 +21,11 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const SHORT_REST: u32 = 200;
 /// How often the keeper tries to get there while the writer goes on.
 const CHECKPOINT_TRIES: u32 = 4;
+/// A write-ahead log of so many pages is not left to chance: 64 MiB, as much as is kept of its file.
+const LONG_LOG: u32 = 16_384;
+
+/// How long it waits at most to be the one that writes next.
+const TURN_WAIT: Duration = Duration::from_secs(1);
 
 /// Wakes the keeper.
 #[derive(Default)]
@@ -82,7 +88,9 @@ impl Signal {
 /// The state of the keeper thread.
 pub(super) struct Keeper {
     pub(super) places: Places,
+    pub(super) doubt: Doubt,
     pub(super) table: Table,
+    pub(super) turn: Turn,
     pub(super) signal: Arc<Signal>,
     pub(super) readers: Arc<Readers>,
     pub(super) watches: Arc<Watches>,
@@ -100,7 +108,16 @@ impl Keeper {
                 Wake::Round => {}
             }
             if let Some(path) = self.places.lost() {
-                return self.give_up(path);
+                // Nothing more is promised of what would be in no file after a restart.
+                let path = path.display();
+                tracing::error!(%path, "a file of the store was removed or replaced while it was open: the store is closed");
+                return self.give_up();
+            }
+            if self.doubt.is_raised() {
+                tracing::error!(
+                    "the disk has failed to sync the store, which is closed; what was acknowledged is in its log"
+                );
+                return self.give_up();
             }
             self.readers.end_expired();
             watched = self.watches.forget_dropped() > 0;
@@ -110,10 +127,7 @@ impl Keeper {
         }
     }
 
-    /// Nothing more is promised of what would be in no file after a restart.
-    fn give_up(&self, path: &Path) {
-        let path = path.display();
-        tracing::error!(%path, "a file of the store was removed or replaced while it was open: the store is closed");
+    fn give_up(&self) {
         self.readers.close();
         self.queue.close();
     }
@@ -122,14 +136,31 @@ impl Keeper {
     ///
     /// The log starts anew only once all of it is copied, so the writer has to copy the last of it.
     fn checkpoint(&self) {
+        let mut last = None;
         for _ in 0..CHECKPOINT_TRIES {
-            match self.table.checkpoint() {
-                Ok(Some(wal)) if wal.left() <= SHORT_REST => return self.queue.ask(Errand::FinishCheckpoint),
-                Ok(Some(_)) => {}
-                Ok(None) => return,
-                Err(error) => return tracing::warn!(%error, "cannot copy the write-ahead log"),
+            last = self.copied(self.table.checkpoint());
+            if last.is_none_or(|wal| wal.left() <= SHORT_REST) {
+                break;
             }
         }
-        // A snapshot, here or in another process, still needs what is left.
+        match last {
+            Some(wal) if wal.frames >= LONG_LOG => self.restart_log(),
+            Some(wal) if wal.left() <= SHORT_REST => self.queue.ask(Errand::FinishCheckpoint),
+            // A snapshot, here or in another process, still needs what is left.
+            _ => {}
+        }
+    }
+
+    /// While several processes write, one of them always has something to add before another has copied the last of it.
+    fn restart_log(&self) {
+        let _next = self.turn.wait(TURN_WAIT);
+        self.copied(self.table.restart_log());
+    }
+
+    fn copied(&self, result: rusqlite::Result<Option<Wal>>) -> Option<Wal> {
+        result.unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot copy the write-ahead log");
+            None
+        })
     }
 }

@@ -1,10 +1,12 @@
 //! The ordered map as statements on one SQLite connection.
 
 use bytes::Bytes;
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSql, ValueRef};
 use rusqlite::wal::CheckpointMode;
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OptionalExtension, Row, params};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OptionalExtension, Row, ffi, params};
 
+use super::doubt::Doubt;
 use crate::optimistic::Swap;
 use crate::range::PageBuilder;
 use crate::tree::{Tree, TreeMut};
@@ -62,12 +64,24 @@ impl Wal {
 /// The entries as one connection sees them.
 pub(super) struct Table {
     connection: Connection,
+    doubt: Doubt,
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        // The last connection to a store would copy the log, and remove it.
+        if self.doubt.is_raised()
+            && let Err(error) = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        {
+            tracing::error!(%error, "the write-ahead log may be removed");
+        }
+    }
 }
 
 impl Table {
-    pub(super) fn new(connection: Connection) -> Self {
+    pub(super) fn new(connection: Connection, doubt: Doubt) -> Self {
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        Self { connection }
+        Self { connection, doubt }
     }
 
     pub(super) fn connection(&self) -> &Connection {
@@ -105,10 +119,29 @@ impl Table {
     }
 
     /// Copies as much of the write-ahead log into the main file as it can without waiting for anybody. `None` if somebody
-    /// else, perhaps another process, is at it.
+    /// else, perhaps another process, is at it, or it must not be done any more. A failed sync raises doubt.
     pub(super) fn checkpoint(&self) -> rusqlite::Result<Option<Wal>> {
-        match self.wal(CheckpointMode::PASSIVE) {
+        self.copy(CheckpointMode::PASSIVE)
+    }
+
+    /// The same, and has whoever writes next start the log anew. Keeps all others from writing meanwhile, and waits for them
+    /// and for snapshots as the connection does.
+    pub(super) fn restart_log(&self) -> rusqlite::Result<Option<Wal>> {
+        self.copy(CheckpointMode::RESTART)
+    }
+
+    fn copy(&self, mode: CheckpointMode) -> rusqlite::Result<Option<Wal>> {
+        if self.doubt.is_raised() {
+            return Ok(None);
+        }
+        match self.wal(mode) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(None),
+            Err(error) => {
+                if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_FSYNC) {
+                    self.doubt.raise();
+                }
+                Err(error)
+            }
             copied => copied.map(Some),
         }
     }

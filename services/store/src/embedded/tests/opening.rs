@@ -70,6 +70,51 @@ async fn what_was_acknowledged_before_the_log_was_removed_is_kept() {
     assert_eq!(get(&place.open(), b"k").await.as_deref(), Some(&b"v"[..]));
 }
 
+/// After a failed sync the operating system may have dropped whatever was written to the main file since the last one. All of it
+/// is still in the log, however much of that counts as copied.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_failed_sync_may_have_lost_is_copied_anew() {
+    let place = Place::new();
+    let engine = place.open();
+    let synced = fs::read(place.path()).expect("read");
+    set(&engine, b"k", b"v").await.expect("commit");
+    let mut snapshot = engine.begin().await.expect("begin");
+    snapshot.get(b"k", Isolation::Snapshot).await.expect("get");
+    set(&engine, b"l", b"w").await.expect("commit");
+    let copied = place.file().writer().expect("connection").checkpoint().expect("checkpoint").expect("nobody else");
+    assert!(copied.copied > 0 && copied.left() > 0, "{copied:?}");
+
+    let doubt = place.file().doubt();
+    doubt.raise();
+    let is_refused = async {
+        while set(&engine, b"k", b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), is_refused).await.expect("closed");
+    drop(snapshot);
+    engine.close().await;
+    fs::write(place.path(), synced).expect("write");
+
+    let engine = place.open();
+    assert!(!doubt.is_marked(), "it is settled");
+    assert_eq!(get(&engine, b"k").await.as_deref(), Some(&b"x"[..]));
+    assert_eq!(get(&engine, b"l").await.as_deref(), Some(&b"w"[..]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_in_doubt_is_not_opened_beside_another() {
+    let place = Place::new();
+    let other = Connection::open(place.path()).expect("open");
+    drop(place.open());
+    other.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).expect("read");
+    place.file().doubt().raise();
+    let told = Embedded::open(place.path(), EmbeddedOptions::default()).err().expect("refusal").to_string();
+    assert!(told.contains("End whatever has it open"), "{told}");
+    drop(other);
+    place.open();
+}
+
 #[tokio::test]
 async fn closing_leaves_one_file_to_copy() {
     let place = Place::new();
