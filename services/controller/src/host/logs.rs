@@ -101,9 +101,17 @@ impl Logs {
         // What is kept goes first: while it shares index and events with the log, adding to them would copy both.
         self.kept(|kept| kept.take(uid));
         let mut log = kept;
-        if !self.read_on(&mut log, state, &mut place).await? {
-            log = SessionLog::default();
-            self.read_on(&mut log, state, &mut place).await?;
+        loop {
+            match self.read_on(&mut log, state, &mut place).await? {
+                ReadOn::ToHead => break,
+                ReadOn::OfAnother => log = SessionLog::default(),
+                ReadOn::NoRoom => {
+                    let bytes = log.bytes;
+                    // What was read so far does not wait in memory.
+                    log = SessionLog::default();
+                    place.fit(bytes).await?;
+                }
+            }
         }
         self.kept(|kept| kept.insert(uid.clone(), log.clone()));
         Ok(log.at(place))
@@ -127,19 +135,26 @@ impl Logs {
         self.kept(|kept| kept.bytes)
     }
 
-    /// Adds what the journal has after the head of `log`. Returns false if that continues another log.
-    async fn read_on(&self, log: &mut SessionLog, state: &SessionState, place: &mut Place) -> Result<bool, HostError> {
+    /// Adds what the journal has after the head of `log`, as far as there is room.
+    async fn read_on(
+        &self,
+        log: &mut SessionLog,
+        state: &SessionState,
+        place: &mut Place,
+    ) -> Result<ReadOn, HostError> {
         let is_new = log.head() == Seq::ZERO;
         let range = SeqRange { from: log.head().next(), to: Some(state.last_seq()) };
         let mut read = self.journal.records(state.uid(), range).try_ready_chunks(READ_RECORDS).boxed();
         while let Some(records) = read.try_next().await.map_err(|broken| broken.1)? {
             if !is_new && !log.is_continued_by(&records) {
-                return Ok(false);
+                return Ok(ReadOn::OfAnother);
             }
             log.extend(records);
-            place.fit(log.bytes).await?;
+            if !place.fit_now(log.bytes).await? {
+                return Ok(ReadOn::NoRoom);
+            }
         }
-        Ok(true)
+        Ok(ReadOn::ToHead)
     }
 
     /// Keeps `log` with `records` added.
@@ -155,6 +170,15 @@ impl Logs {
         // What is kept is consistent between any two of its operations, and a lost entry is only read again.
         change(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// How far a log was read.
+enum ReadOn {
+    ToHead,
+    /// Not at all: what the journal has continues another one.
+    OfAnother,
+    /// As far as there is room without waiting.
+    NoRoom,
 }
 
 /// Least recently used first out.
