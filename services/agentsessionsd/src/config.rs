@@ -191,7 +191,7 @@ pub struct LimitsConfig {
     #[arg(id = "limits.history_cache", long = "history-cache", value_name = "SIZE")]
     pub history_cache: ByteSize,
 
-    /// Memory for the logs of the turns that run, those of less than 16 MiB not counted. A turn whose log does not fit waits for up
+    /// Memory for the logs of the turns that run, those of up to 4 MiB not counted. A turn whose log does not fit waits for up
     /// to 10 s and is refused then; a log that alone is larger runs alone
     #[arg(id = "limits.history_memory", long = "history-memory", value_name = "SIZE")]
     pub history_memory: ByteSize,

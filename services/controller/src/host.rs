@@ -80,7 +80,7 @@ pub struct HostParts {
     /// Most bytes of memory for the logs of sessions that are kept between their turns. A log that alone is larger is
     /// read anew for each turn.
     pub history_cache: usize,
-    /// Most bytes of memory for the logs of the turns that run, those of less than 16 MiB not counted. A turn whose log does
+    /// Most bytes of memory for the logs of the turns that run, those of up to 4 MiB not counted. A turn whose log does
     /// not fit waits, and is refused after ten seconds; a log that alone is larger runs alone.
     pub history_memory: usize,
 }

@@ -11,7 +11,7 @@ use super::HostError;
 /// What is counted is whole mebibytes.
 const UNIT: usize = 1 << 20;
 /// Logs of up to so many bytes are not counted: what they take together is bounded by the number of calls.
-const UNCOUNTED: usize = 16 * UNIT;
+const UNCOUNTED: usize = 4 * UNIT;
 /// Longest that one log waits for others to leave, all its waits together.
 const WAIT: Duration = Duration::from_secs(10);
 
