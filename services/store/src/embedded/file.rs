@@ -109,12 +109,13 @@ impl StoreFile {
         let file = Self { path: path.to_path_buf(), doubt: Doubt::of(path) };
         file.check_usable().map_err(|source| OpenError::Io { path: path.to_path_buf(), source })?;
         match file.identify()? {
-            Content::Store => file.settle_doubt()?,
+            Content::Store => {}
             Content::Nothing => file.create()?,
             Content::ReferenceJournal(version) => return Err(OpenError::ReferenceJournal { path: file.path, version }),
             Content::Foreign(found) => return Err(OpenError::Foreign { path: file.path, found }),
             Content::OtherFormat(found) => return Err(OpenError::Format { path: file.path, found }),
         }
+        file.settle_doubt()?;
         Ok(file)
     }
 

@@ -103,6 +103,15 @@ async fn what_a_failed_sync_may_have_lost_is_copied_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_mark_of_a_store_that_is_gone_says_nothing_of_a_new_one() {
+    let place = Place::new();
+    fs::write(place.directory.path().join("store-unsynced"), "").expect("write");
+    let engine = place.open();
+    assert!(!place.file().doubt().is_marked());
+    set(&engine, b"k", b"v").await.expect("commit");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_store_in_doubt_is_not_opened_beside_another() {
     let place = Place::new();
     let other = Connection::open(place.path()).expect("open");
