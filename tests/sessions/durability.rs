@@ -107,12 +107,15 @@ async fn a_failed_sync_of_the_journal_closes_it_and_loses_nothing_acknowledged()
     }
     let failure = failure.expect("an end");
     assert!(failure.message().contains("store is closed"), "{failure}");
+    let mark = directory.path().join("journal.db-unsynced");
     node.kill();
     strace.wait().unwrap();
+    assert!(mark.exists(), "other nodes are not told");
     std::fs::copy(&synced, &journal).unwrap();
 
     let node = builder.start().await;
     let log = node.api().await.log(&session).await;
+    assert!(!mark.exists(), "the log was not copied anew");
     assert!(
         log.starts_with(&acknowledged),
         "{} records were acknowledged, {} are there",

@@ -95,6 +95,7 @@ impl Embedded {
             readers: Arc::clone(&readers),
             watches: Arc::clone(&watches),
             queue: Arc::clone(&queue),
+            counters: Arc::clone(&counters),
         };
         let shared = Shared { readers, watches, counters, queue, keeper: signal, threads: Mutex::default() };
         let start = |name: &str, run: Box<dyn FnOnce() + Send>| {

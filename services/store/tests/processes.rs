@@ -204,6 +204,7 @@ async fn the_log_of_several_processes_starts_anew_before_it_is_much_longer_than_
         longest = longest.max(std::fs::metadata(&log).map_or(0, |log| log.len()));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    assert!(children.iter_mut().all(|child| child.wait().expect("wait").success()));
     let written = std::fs::metadata(&path).expect("store").len();
     println!("{written} bytes were written, through a log of {longest}");
     assert!(longest < BOUND, "{longest} bytes for {written}");

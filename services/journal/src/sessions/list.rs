@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures::FutureExt;
+use prost::Message;
 use store::{Isolation, KeyRange, RangeRead, TransactError, Transaction};
 use thiserror::Error;
 
@@ -13,8 +14,8 @@ use crate::{Journal, SessionUid};
 
 const CORRUPT: Corrupt = Corrupt { what: "session list" };
 const MAX_UTF8_BYTES: usize = 4;
-/// Bytes of metadata after which a page ends early: with one more session it is below the 4 MiB that clients of gRPC take by
-/// default.
+/// Bytes of sessions after which a page ends early: with the one that made it so many it is below the 4 MiB that clients of gRPC
+/// take by default.
 const PAGE_BYTES: usize = 3 << 20;
 
 /// How many sessions a page holds at most. One whose sessions have several MiB of metadata holds fewer.
@@ -135,7 +136,7 @@ async fn read_page(
         let uid = SessionUid::parse(&place.uid).map_err(|_| refuse(CORRUPT))?;
         let state = read_state(transaction, uid.clone()).await?;
         let state = state.ok_or_else(|| refuse(JournalError::CorruptSession(uid, CORRUPT)))?;
-        bytes += state.metadata_bytes();
+        bytes += state.to_wire().encoded_len();
         sessions.push(state);
     }
     let last = sessions.len().checked_sub(1).filter(|_| places.len() > sessions.len());

@@ -1,6 +1,5 @@
 //! A session as of one moment.
 
-use prost::Message;
 use wire::protobuf::Timestamp;
 use wire::{ApprovalRef, ContentHash, ExecState, ResourceMetadata, Session};
 
@@ -24,11 +23,6 @@ impl SessionState {
     #[must_use]
     pub fn uid(&self) -> &SessionUid {
         &self.uid
-    }
-
-    /// Size of the metadata.
-    pub(super) fn metadata_bytes(&self) -> usize {
-        self.row.encoded_len()
     }
 
     /// The project.

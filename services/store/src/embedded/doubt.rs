@@ -1,9 +1,9 @@
-//! Whether the main file may lack what was copied into it.
+//! Whether the files of a store may lack what was written to them.
 //!
 //! When a sync of a file fails, the operating system may drop what it was to write, and it says so once: the next sync
 //! succeeds. SQLite counts pages as copied before the sync that covers them, and would then write over the log that alone
-//! has them. So after a failed sync nobody copies any more, nobody removes the log, and the next one to open the store has to
-//! be alone, and copies all of the log anew.
+//! has them; and what of the log itself was dropped would still be read as part of it. So after a failed sync nobody copies any
+//! more, nobody removes the log, and the next one to open the store has to be alone, and copies all of the log anew.
 
 use std::fs::{self, File};
 use std::io;
@@ -45,13 +45,17 @@ impl Doubt {
 
     /// Whether the doubt is one of another process too.
     pub(super) fn is_marked(&self) -> bool {
-        self.0.marker.exists()
+        // A disk that fails may not even tell.
+        self.0.marker.try_exists().unwrap_or(true)
     }
 
     /// All of the log was copied anew.
     pub(super) fn settle(&self) -> io::Result<()> {
-        fs::remove_file(&self.0.marker)?;
-        self.0.raised.store(false, Ordering::Relaxed);
+        match fs::remove_file(&self.0.marker) {
+            // Another process has done the same, before or after.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => self.0.raised.store(false, Ordering::Relaxed),
+        }
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ pub(super) const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// How long a process sleeps between two looks at a lock.
 const BUSY_POLL: Duration = Duration::from_micros(200);
 const BUSY_TRIES: i32 = (BUSY_WAIT.as_micros() / BUSY_POLL.as_micros()) as i32;
-/// Longest wait of the connection that copies the log.
+/// Longest wait, at one time, of a connection that copies the log.
 const COPIER_WAIT: Duration = Duration::from_millis(50);
 /// Page cache of a connection that writes; negative, as SQLite wants it for KiB.
 const WRITER_CACHE_KIB: i64 = -64 * 1_024;
@@ -141,16 +141,25 @@ impl StoreFile {
         if !self.doubt.is_raised() {
             return Ok(());
         }
-        match self.copy_log_alone() {
-            Ok(()) => self.doubt.settle().map_err(|source| self.io(source)),
-            Err(error) if is_busy(&error) => Err(OpenError::InDoubt { path: self.path.clone() }),
-            Err(source) => Err(self.sqlite(source)),
+        // Of several that are started at once one does it, and the others must not be in its way.
+        let turn = self.turn().map_err(|source| self.io(source))?;
+        let _next = turn.wait(BUSY_WAIT);
+        let mut left = BUSY_WAIT;
+        while self.doubt.is_raised() {
+            match self.copy_log_alone() {
+                Ok(()) => return self.doubt.settle().map_err(|source| self.io(source)),
+                Err(error) if !is_busy(&error) => return Err(self.sqlite(error)),
+                Err(_) if left.is_zero() => return Err(OpenError::InDoubt { path: self.path.clone() }),
+                Err(_) => left = left.saturating_sub(COPIER_WAIT),
+            }
         }
+        Ok(())
     }
 
     /// A connection that excludes all others does not know what they had copied.
     fn copy_log_alone(&self) -> rusqlite::Result<()> {
         let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.busy_timeout(COPIER_WAIT)?;
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         sync_in_full(&connection)?;
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;

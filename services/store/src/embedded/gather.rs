@@ -9,6 +9,8 @@ use std::time::Duration;
 
 /// How much longer a commit seems to take after each that took longer, as a part of its time.
 const FORGETTING: u32 = 16;
+/// Longest wait of a group, however long a commit seems to take.
+const LONGEST: Duration = Duration::from_millis(10);
 /// Groups that do not wait after one that waited in vain.
 const REST: u32 = 32;
 
@@ -56,7 +58,7 @@ impl Gather {
             return None;
         }
         // In vain it costs half of what it would have saved.
-        (!self.is_alone()).then_some(Wait { commits: self.expected, bound: self.alone / 2 })
+        (!self.is_alone()).then_some(Wait { commits: self.expected, bound: LONGEST.min(self.alone / 2) })
     }
 
     /// Notes how many there were after a wait.
@@ -120,6 +122,6 @@ mod tests {
         let mut gather = on_a_disk_of(MILLISECOND);
         (0..100).for_each(|_| gather.took_alone(20 * MILLISECOND));
         gather.answered(2, 0);
-        assert!(gather.next().is_some_and(|wait| wait.bound == 10 * MILLISECOND));
+        assert!(gather.next().is_some_and(|wait| wait.bound == LONGEST));
     }
 }

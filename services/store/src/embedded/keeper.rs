@@ -8,6 +8,7 @@ use super::doubt::Doubt;
 use super::places::Places;
 use super::queue::Queue;
 use super::readers::Readers;
+use super::stats::Counters;
 use super::table::{Table, Wal};
 use super::turn::Turn;
 use super::writer::Errand;
@@ -26,6 +27,8 @@ const LONG_LOG: u32 = 16_384;
 
 /// How long it waits at most to be the one that writes next.
 const TURN_WAIT: Duration = Duration::from_secs(1);
+/// How often it then tries whether the one that writes is done, with the patience of its connection.
+const WRITER_TRIES: u32 = 20;
 
 /// Wakes the keeper.
 #[derive(Default)]
@@ -95,6 +98,7 @@ pub(super) struct Keeper {
     pub(super) readers: Arc<Readers>,
     pub(super) watches: Arc<Watches>,
     pub(super) queue: Arc<Queue>,
+    pub(super) counters: Arc<Counters>,
 }
 
 impl Keeper {
@@ -151,10 +155,21 @@ impl Keeper {
         }
     }
 
-    /// While several processes write, one of them always has something to add before another has copied the last of it.
+    /// While several processes write, one of them always has something to add before another has copied the last of it. Here
+    /// none of them begins to write meanwhile.
     fn restart_log(&self) {
-        let _next = self.turn.wait(TURN_WAIT);
-        self.copied(self.table.restart_log());
+        let next = self.turn.wait(TURN_WAIT);
+        let is_free = (0..WRITER_TRIES).any(|_| self.table.begin_write().is_ok());
+        if let Err(error) = self.table.roll_back() {
+            tracing::error!(%error, "cannot give back the right to write");
+        }
+        let restarted = if is_free { self.copied(self.table.restart_log()) } else { None };
+        drop(next);
+        if restarted.is_some_and(|wal| wal.left() == 0) {
+            self.counters.checkpoints.add(1);
+        } else {
+            self.queue.ask(Errand::FinishCheckpoint);
+        }
     }
 
     fn copied(&self, result: rusqlite::Result<Option<Wal>>) -> Option<Wal> {

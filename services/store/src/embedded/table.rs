@@ -98,8 +98,9 @@ impl Table {
         self.run("BEGIN IMMEDIATE")
     }
 
+    /// Commits. A failed sync raises doubt.
     pub(super) fn commit(&self) -> rusqlite::Result<()> {
-        self.run("COMMIT")
+        self.run("COMMIT").inspect_err(|error| self.doubt_after(error))
     }
 
     /// Ends the open transaction, if there is one, without effect.
@@ -136,13 +137,13 @@ impl Table {
         }
         match self.wal(mode) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(None),
-            Err(error) => {
-                if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_FSYNC) {
-                    self.doubt.raise();
-                }
-                Err(error)
-            }
-            copied => copied.map(Some),
+            copied => copied.map(Some).inspect_err(|error| self.doubt_after(error)),
+        }
+    }
+
+    fn doubt_after(&self, error: &rusqlite::Error) {
+        if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_FSYNC) {
+            self.doubt.raise();
         }
     }
 

@@ -84,6 +84,7 @@ async fn what_a_failed_sync_may_have_lost_is_copied_anew() {
     let copied = place.file().writer().expect("connection").checkpoint().expect("checkpoint").expect("nobody else");
     assert!(copied.copied > 0 && copied.left() > 0, "{copied:?}");
 
+    set(&engine, b"k", b"x").await.expect("commit");
     let doubt = place.file().doubt();
     doubt.raise();
     let is_refused = async {
@@ -109,6 +110,19 @@ async fn the_mark_of_a_store_that_is_gone_says_nothing_of_a_new_one() {
     let engine = place.open();
     assert!(!place.file().doubt().is_marked());
     set(&engine, b"k", b"v").await.expect("commit");
+}
+
+/// They are supposed to end together, and may well be started again together.
+#[test]
+fn those_that_open_a_store_in_doubt_at_once_all_open_it() {
+    let place = Place::new();
+    drop(place.open());
+    fs::write(place.directory.path().join("store-unsynced"), "").expect("write");
+    std::thread::scope(|scope| {
+        let opened: Vec<_> = (0..8).map(|_| scope.spawn(|| place.open())).collect();
+        let all: Vec<_> = opened.into_iter().map(|opened| opened.join().expect("open")).collect();
+        assert_eq!(all.len(), 8);
+    });
 }
 
 #[tokio::test(flavor = "multi_thread")]
