@@ -191,7 +191,7 @@ async fn killing_one_process_does_not_disturb_another() {
 /// One process always has something to add to the write-ahead log while another copies the last of it.
 #[tokio::test]
 async fn the_log_of_several_processes_starts_anew_before_it_is_much_longer_than_one_keeps_it() {
-    const BOUND: u64 = 160 << 20;
+    const BOUND: u64 = 256 << 20;
     let directory = tempfile::tempdir().expect("temporary directory");
     let path = directory.path().join("store");
     let mut children: Vec<Child> = (0..3).map(|_| start_child_with(&path, Duration::from_secs(6), 8 << 10)).collect();
