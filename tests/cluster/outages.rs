@@ -11,11 +11,14 @@ use tokio::time::Instant;
 
 use crate::world::{World, until_they_meet};
 
-/// Sessions, each of them used by one client that changes nodes as it likes.
+/// Clients, each with one session at a time, that change nodes as they like.
 const CLIENTS: usize = 16;
 
 /// Records of an echo turn.
 const TURN: usize = 5;
+
+/// Turns of a session before its client begins another: turns of a long one cost more wherever NATS is.
+const TURNS: usize = 200;
 
 /// What clients have done so far.
 #[derive(Default)]
@@ -25,18 +28,22 @@ struct Load {
 }
 
 impl Load {
-    /// Runs turns on one session, each on any node. Every one of them must go well.
-    async fn client(&self, mut nodes: Vec<Api>, seed: u64) -> (String, usize) {
+    /// Runs turns on one session after the other, each turn on any node. Every one of them must go well.
+    async fn client(&self, mut nodes: Vec<Api>, seed: u64) -> Vec<(String, usize)> {
         let mut random = StdRng::seed_from_u64(seed);
-        let session = nodes[0].create("echo").await.metadata.unwrap().uid;
-        let mut turns = 0;
+        let mut sessions = Vec::new();
         while !self.over.load(Ordering::Relaxed) {
-            let node = random.random_range(0..nodes.len());
-            nodes[node].turn(&session, "hello").await;
-            turns += 1;
-            self.turns.fetch_add(1, Ordering::Relaxed);
+            let session = nodes[0].create("echo").await.metadata.unwrap().uid;
+            let mut turns = 0;
+            while turns < TURNS && !self.over.load(Ordering::Relaxed) {
+                let node = random.random_range(0..nodes.len());
+                nodes[node].turn(&session, "hello").await;
+                turns += 1;
+                self.turns.fetch_add(1, Ordering::Relaxed);
+            }
+            sessions.push((session, turns));
         }
-        (session, turns)
+        sessions
     }
 
     /// Turns a second, for as long as a phase takes.
@@ -82,7 +89,7 @@ async fn no_turn_fails_while_nats_is_killed_restarted_and_cut_off() {
 
     assert!(after > before / 3.0, "throughput does not recover: {before:.0}, then {after:.0} turns/s");
     let mut api = nodes[0].api().await;
-    for (session, turns) in sessions {
+    for (session, turns) in sessions.into_iter().flatten() {
         assert_eq!(api.log(&session).await.len(), turns * TURN, "every turn is there once");
     }
     until_they_meet(&nodes).await;
