@@ -18,7 +18,7 @@ const MAX_UTF8_BYTES: usize = 4;
 /// take by default.
 const PAGE_BYTES: usize = 3 << 20;
 
-/// How many sessions a page holds at most. One whose sessions have several MiB of metadata holds fewer.
+/// How many sessions a page holds at most. One whose sessions are several MiB together holds fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSize(usize);
 
